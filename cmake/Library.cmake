@@ -1,0 +1,21 @@
+# sluice_library(NAME SOURCES ... [TESTS ...] [LINKS ...] [LABELS ...])
+#
+# One static library per folder. What it may include is what it links: the link graph is the
+# architecture (scheduler/README.md). Tests stand beside the code and get the label `unit`, plus
+# whatever LABELS says (`stack` = also run under ThreadSanitizer).
+function(sluice_library NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;TESTS;LINKS;TEST_LINKS;LABELS" ${ARGN})
+  add_library(sluice_${NAME} STATIC ${ARG_SOURCES})
+  add_library(sluice::${NAME} ALIAS sluice_${NAME})
+  target_include_directories(sluice_${NAME} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(sluice_${NAME} PUBLIC sluice::options ${ARG_LINKS})
+  set_target_properties(sluice_${NAME} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                                                  CXX_VISIBILITY_PRESET hidden
+                                                  VISIBILITY_INLINES_HIDDEN ON)
+  if(SLUICE_TESTS AND ARG_TESTS)
+    add_executable(${NAME}_test ${ARG_TESTS})
+    target_link_libraries(${NAME}_test PRIVATE sluice_${NAME} ${ARG_TEST_LINKS} GTest::gtest_main)
+    gtest_discover_tests(${NAME}_test TEST_PREFIX "${NAME}." DISCOVERY_TIMEOUT 60
+                         PROPERTIES LABELS "unit;${ARG_LABELS}" TIMEOUT 300)
+  endif()
+endfunction()
