@@ -24,7 +24,7 @@ run_logged() {
   local log=$logs/$1 status=0
   shift
   mkdir -p "$logs"
-  "$@" >"$log" 2>&1 || status=$?
+  "$@" >"$log" 2>&1 9>&- || status=$?
   if ((status != 0)); then
     say "failed ($status): $*"
     tail -n "${LOG_TAIL:-40}" "$log" >&2
@@ -54,6 +54,7 @@ packages_missing() {
 }
 
 # lock NAME: holds build/.lock-NAME until the script ends, so that two runs do not write one folder.
+# Descriptor 9 is the lock; run_logged closes it for what might live on.
 lock() {
   mkdir -p "$build"
   exec 9>"$build/.lock-$1"
