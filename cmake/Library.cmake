@@ -15,7 +15,9 @@ function(sluice_library NAME)
   if(SLUICE_TESTS AND ARG_TESTS)
     add_executable(${NAME}_test ${ARG_TESTS})
     target_link_libraries(${NAME}_test PRIVATE sluice_${NAME} ${ARG_TEST_LINKS} GTest::gtest_main)
+    # One word such as unit-stack: discovery would take a list apart, and `ctest -L stack` finds it.
+    string(JOIN "-" labels unit ${ARG_LABELS})
     gtest_discover_tests(${NAME}_test TEST_PREFIX "${NAME}." DISCOVERY_TIMEOUT 60
-                         PROPERTIES LABELS "unit;${ARG_LABELS}" TIMEOUT 300)
+                         PROPERTIES LABELS ${labels} TIMEOUT 300)
   endif()
 endfunction()
