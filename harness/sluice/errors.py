@@ -1,5 +1,10 @@
 """Errors that a user is meant to read."""
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
 
 class SluiceError(Exception):
     """A one-line message that names the culprit and says what to do about it.
@@ -17,3 +22,14 @@ class NothingRan(SluiceError):
     """Every run of a sweep failed or was skipped: there is nothing to report."""
 
     exit_code = 5
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """``; did you mean 'x'?``, or the whole list when it is short, or nothing."""
+    names = list(known)
+    matches = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    if matches:
+        return f"; did you mean '{matches[0]}'?"
+    if 0 < len(names) <= 16:
+        return f"; known: {', '.join(names)}"
+    return ""
