@@ -1,0 +1,168 @@
+"""A sweep, checked against the engine and fio and resolved into cells: ready to be planned.
+
+Everything that can be known to be wrong before a run is found here, so that nobody's night of
+measuring ends at a spelling mistake in the last cell.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluice import describe, jobfile, paths, published, sweepfile
+from sluice.axes import Options
+from sluice.describe import Table
+from sluice.errors import SluiceError, near
+from sluice.fiocli import Fio
+from sluice.jobfile import JobFile
+from sluice.model import Axis, Cell, Role, SweepInfo, Workload
+from sluice.sweepspec import SweepFile, WorkloadSpec
+
+_OPEN_LOOP = ("rate_iops", "rate", "thinktime")
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What `compose` and `plan` need."""
+
+    file: SweepFile
+    info: SweepInfo
+    cells: tuple[Cell, ...]
+    options: Options
+    engine_argument: str
+    """What stands behind ``ioengine=``."""
+    stats_option: str | None
+    """The engine's option that names a file for its statistics."""
+    axes_by_name: dict[str, Axis]
+
+
+def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
+    """Read, check and resolve a sweep. `table` overrides the built engine's (tests)."""
+    file = sweepfile.read(path)
+    if file.fio:
+        fio.require(file.fio)
+    engine_argument, own = resolve_engine(file.engine, fio, str(path))
+    if own and table is None:
+        table = describe.load()
+    options = Options(fio, table if own else None, file.engine)
+    for name, text in file.options.items():
+        options.check(name, text, f"{path}: options.{name}")
+    axes = tuple(options.axis(spec) for spec in file.axes)
+    for axis in axes:
+        if axis.name in file.options:
+            raise SluiceError(
+                f"{path}: '{axis.name}' is both an axis and an option: delete one of the two"
+            )
+    workloads = tuple(_workload(spec, str(path)) for spec in file.workloads)
+    if all(axis.role is Role.NEIGHBOUR for axis in axes) and not any(
+        workload.interference for workload in workloads
+    ):
+        raise SluiceError(
+            f"{path}: every axis is for the neighbour, but no workload has one: "
+            "add neighbour = to a workload"
+        )
+    info = SweepInfo(
+        name=file.name,
+        question=file.question,
+        engine=file.engine,
+        axes=axes,
+        workloads=workloads,
+        gates=file.gates,
+        blocks=file.blocks,
+        runtime_s=file.runtime_s,
+        ramp_s=file.ramp_s,
+        latency=file.latency,
+        toml_text=file.text,
+        published=published.load(file.published, axes, workloads) if file.published else None,
+    )
+    return Sweep(
+        file,
+        info,
+        _cells(file, axes),
+        options,
+        engine_argument,
+        table.stats_option if own and table else None,
+        {axis.name: axis for axis in axes},
+    )
+
+
+def resolve_engine(engine: str, fio: Fio, where: str) -> tuple[str, bool]:
+    """What stands behind ``ioengine=``, and whether it is this project's engine."""
+    if engine == "sluice":
+        return f"external:{paths.plugin()}", True
+    if engine.startswith("external:"):
+        library = Path(engine.removeprefix("external:"))
+        if not library.is_file():
+            raise SluiceError(
+                f"{where}: engine = '{engine}': no such file: build it, or use an absolute path"
+            )
+        return engine, library.name == "sluice.so"
+    if engine not in fio.engines:
+        raise SluiceError(
+            f"{where}: fio {fio.version} has no engine '{engine}'"
+            f"{near(engine, ['sluice', *sorted(fio.engines)])}"
+        )
+    return engine, False
+
+
+def _workload(spec: WorkloadSpec, where: str) -> Workload:
+    job = jobfile.read(spec.job).flattened()
+    roles = {section.name: Role.MEASURED for section in job.jobs}
+    if len(roles) < len(job.jobs):
+        raise SluiceError(
+            f"{spec.job}: two jobs of one name: name them apart, so that each has its own figures"
+        )
+    if spec.neighbour:
+        for section in jobfile.read(spec.neighbour).flattened().jobs:
+            if section.name in roles:
+                raise SluiceError(
+                    f"{where}: workload '{spec.name}': job '{section.name}' is in "
+                    f"{spec.job.name} and in {spec.neighbour.name}: rename one"
+                )
+            roles[section.name] = Role.NEIGHBOUR
+            job.sections.append(section)
+    return Workload(spec.name, job.render(), roles, spec.title, _open_loop(job, roles))
+
+
+def _open_loop(job: JobFile, roles: dict[str, Role]) -> bool:
+    """Whether the measured jobs are paced rather than driven by their own completions."""
+    return any(
+        option in section.options
+        for section in job.jobs
+        if roles[section.name] is Role.MEASURED
+        for option in _OPEN_LOOP
+    )
+
+
+def _cells(file: SweepFile, axes: tuple[Axis, ...]) -> tuple[Cell, ...]:
+    """Every workload under every combination; those that a [[skip]] names carry its reason."""
+    for skip in file.skips:
+        for name, text in skip.when.items():
+            known = (
+                [one.name for one in file.workloads]
+                if name == "workload"
+                else [value.text for axis in axes if axis.name == name for value in axis.values]
+            )
+            if text not in known:
+                raise SluiceError(
+                    f"{skip.where}: when.{name} = '{text}': no such value{near(text, known)}"
+                )
+    cells = []
+    for workload in file.workloads:
+        for combination in itertools.product(*(axis.values for axis in axes)):
+            values = {axis.name: value.text for axis, value in zip(axes, combination, strict=True)}
+            facts = values | {"workload": workload.name}
+            reason = next(
+                (
+                    skip.reason
+                    for skip in file.skips
+                    if all(facts[name] == text for name, text in skip.when.items())
+                ),
+                None,
+            )
+            text = ",".join(f"{name}={value}" for name, value in values.items())
+            cells.append(Cell(f"{workload.name}/{text}", workload.name, values, reason))
+    if all(cell.skipped for cell in cells):
+        raise SluiceError(f"{file.path}: every cell is skipped: nothing would run")
+    return tuple(cells)
