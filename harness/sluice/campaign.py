@@ -1,0 +1,148 @@
+"""One execution of a sweep on disk: an append-only folder.
+
+::
+
+    <store>/<sweep>-<number>/
+        campaign.json        what was planned: sweep, cells, blocks, seed, command line
+        sweep.toml           the sweep file, byte for byte
+        env/NNNN-before.json the machine, before and after each session
+        runs/<order>-<id>/   job.fio  fio.json.gz  stats.json  stderr.txt  run.json
+        lock                 held by the harness that is running it
+
+A run counts from the moment its run.json is there, which is written last and in one step; a folder
+without one is a run that was cut short, and is made again on resume under another name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sluice import encode, files, migrate
+from sluice.errors import SluiceError
+from sluice.executor import OUTPUT, STDERR, STDOUT
+from sluice.lock import Lock
+from sluice.model import Environment, Results, Run
+
+HEADER = "campaign.json"
+
+T = TypeVar("T")
+
+
+class Campaign:
+    """A campaign's folder. Writing needs :meth:`locked`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = folder.name
+
+    @classmethod
+    def create(cls, folder: Path, header: Results) -> Campaign:
+        """Make the folder's contents; `folder` exists and is empty."""
+        (folder / "runs").mkdir()
+        (folder / "env").mkdir()
+        files.write_bytes(folder / "sweep.toml", header.sweep.toml_text.encode())
+        document = encode.to_json(header)
+        for derived in ("runs", "environments", "folder"):
+            document.pop(derived)
+        files.write_json(folder / HEADER, document)  # last: from now on it is a campaign
+        return cls(folder)
+
+    def locked(self) -> Lock:
+        """Exclusive right to add runs."""
+        return Lock(
+            self.folder / "lock",
+            f"{self.folder}: another harness is running this campaign: wait for it, or "
+            "start a new one with `sluice run SWEEP`",
+        )
+
+    def header(self) -> Results:
+        """What was planned, without runs and environments. SluiceError when it is damaged or from
+        a newer harness."""
+        document = _read(self.folder / HEADER, "campaign")
+        document |= {"runs": [], "environments": [], "folder": str(self.folder)}
+        return _decode(Results, document, self.folder / HEADER)
+
+    def environments(self) -> tuple[Environment, ...]:
+        """In the order in which they were taken."""
+        paths = sorted((self.folder / "env").glob("[0-9]*.json"))
+        return tuple(_decode(Environment, _read(path, "environment"), path) for path in paths)
+
+    def add_environment(self, environment: Environment) -> None:
+        """Keep what the machine looks like."""
+        number = len(list((self.folder / "env").glob("[0-9]*.json")))
+        document = {"schema": migrate.SCHEMA, **encode.to_json(environment)}
+        files.write_json(self.folder / "env" / f"{number:04d}-{environment.when}.json", document)
+
+    def run_names(self) -> list[str]:
+        """Names of the runs that have ended, without reading them."""
+        try:
+            entries = list(os.scandir(self.folder / "runs"))
+        except FileNotFoundError:
+            return []
+        return sorted(
+            entry.name
+            for entry in entries
+            if entry.is_dir() and os.path.exists(f"{entry.path}/run.json")
+        )
+
+    def read_run(self, name: str) -> Run:
+        """A run by name. SluiceError when it is damaged or newer."""
+        path = self.folder / "runs" / name / "run.json"
+        return _decode(Run, _read(path, "run") | {"folder": str(path.parent)}, path)
+
+    def begin_run(self, order: int) -> Path:
+        """Make a run's folder. FileNotFoundError when the campaign's folder is gone: it is never
+        made again, because what was in it wouldn't come back."""
+        folder = self.folder / "runs" / f"{order:05d}-{secrets.token_hex(4)}"
+        folder.mkdir()
+        return folder
+
+    def end_run(self, run: Run) -> Run:
+        """Keep a run: write run.json, from when on it counts."""
+        document = encode.to_json(run)
+        document.pop("folder")
+        files.write_json(run.folder / "run.json", {"schema": migrate.SCHEMA, **document})
+        return run
+
+
+def pack(folder: Path) -> None:
+    """Make what a run left behind small: fio's output compressed, empty files gone."""
+    files.compress(folder / OUTPUT)
+    for name in (STDOUT, STDERR):
+        path = folder / name
+        if path.exists() and path.stat().st_size == 0:
+            path.unlink()
+
+
+def fio_output(run: Run) -> str:
+    """fio's output of a run as it came, for histograms that the figures don't hold.
+    FileNotFoundError when the run never got that far."""
+    return files.read_text(run.folder / OUTPUT)
+
+
+def rebase(run: Run, folder: Path) -> Run:
+    """The same run at the place where its campaign is now."""
+    return dataclasses.replace(run, folder=folder / "runs" / run.id)
+
+
+def _read(path: Path, kind: str) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"no JSON: {error}"
+        raise SluiceError(f"{path}: can't be read ({reason})") from error
+    if not isinstance(document, dict):
+        raise SluiceError(f"{path}: damaged: no JSON object")
+    return migrate.upgrade(kind, document, str(path))
+
+
+def _decode(kind: type[T], document: dict[str, Any], path: Path) -> T:
+    try:
+        return encode.from_json(kind, document)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise SluiceError(f"{path}: damaged: {error}") from error
