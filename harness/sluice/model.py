@@ -20,9 +20,26 @@ from typing import Any
 from sluice.metrics import METRICS, Metric, percentile_supported
 
 __all__ = [
-    "METRICS", "Axis", "Block", "Cell", "Environment", "Gate", "Leg", "Metric", "Published",
-    "PublishedPoint", "Results", "Role", "Run", "Sample", "Status", "SweepInfo", "Target",
-    "Value", "Workload", "percentile_supported",
+    "METRICS",
+    "Axis",
+    "Block",
+    "Cell",
+    "Environment",
+    "Gate",
+    "Leg",
+    "Metric",
+    "Published",
+    "PublishedPoint",
+    "Results",
+    "Role",
+    "Run",
+    "Sample",
+    "Status",
+    "SweepInfo",
+    "Target",
+    "Value",
+    "Workload",
+    "percentile_supported",
 ]
 
 
@@ -286,8 +303,9 @@ class Run:
                 return sample
         return None
 
-    def value(self, metric: str, role: Role = Role.MEASURED, direction: str = "all"
-              ) -> float | None:
+    def value(
+        self, metric: str, role: Role = Role.MEASURED, direction: str = "all"
+    ) -> float | None:
         """One figure, or None: not measured, or a percentile that too few I/Os support (see
         :func:`sluice.metrics.percentile_supported`). Ask :meth:`sample` for the bare figure."""
         sample = self.sample(role, direction)
@@ -297,8 +315,11 @@ class Run:
 
     def jobs(self, role: Role = Role.MEASURED, direction: str = "all") -> tuple[Sample, ...]:
         """The jobs of `role` one by one, for fairness between them."""
-        return tuple(sample for sample in self.samples if not sample.total
-                     and sample.role is role and sample.direction == direction)
+        return tuple(
+            sample
+            for sample in self.samples
+            if not sample.total and sample.role is role and sample.direction == direction
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,8 +381,11 @@ class Results:
 
     def runs_of(self, cell_id: str, status: Status | None = Status.OK) -> Iterator[Run]:
         """Runs of a cell in plan order, by default only those that ended well."""
-        return (run for run in self.runs
-                if run.cell == cell_id and (status is None or run.status is status))
+        return (
+            run
+            for run in self.runs
+            if run.cell == cell_id and (status is None or run.status is status)
+        )
 
     @property
     def complete(self) -> bool:
