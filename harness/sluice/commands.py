@@ -1,0 +1,219 @@
+"""The verbs of the command line. Each takes the parsed arguments and returns the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from sluice import doctor, env, jobfile, layout, paths, plan, prepare, progress, runner, show, sweep
+from sluice.campaign import Campaign
+from sluice.errors import NothingRan, SluiceError
+from sluice.executor import FioExecutor
+from sluice.fiocli import Fio
+from sluice.model import Cell, Environment, Results, Status
+from sluice.runner import Session
+from sluice.store import Store
+from sluice.target import DataFolder
+
+
+def plan_command(arguments: argparse.Namespace) -> int:
+    """``sluice plan``: check a sweep and print what would run. Writes nothing."""
+    fio = Fio(arguments.fio)
+    data = DataFolder(Path(arguments.data))
+    loaded = sweep.load(prepare.sweep_path(arguments.sweep), fio)
+    placement = prepare.place(loaded, data)
+    prepare.check_cells(loaded, placement, data, fio, arguments.destructive)
+    header = prepare.header(
+        loaded,
+        placement,
+        data,
+        arguments.blocks or loaded.file.blocks,
+        arguments.seed,
+        command_line(arguments),
+    )
+    show.print_plan(header, arguments.order, sys.stdout)
+    if getattr(arguments, "dry_run", False):
+        first = next(plan.items(header.blocks))
+        order = runner.make_order(
+            loaded, placement, header.cell(first.cell), first.block.randseed, Path("RUN-FOLDER"), ""
+        )
+        print(f"\nThe first run's job file ({first.cell}):\n\n{order.job_text}")
+    return 0
+
+
+def run_command(arguments: argparse.Namespace) -> int:
+    """``sluice run``: run a sweep, or go on with one."""
+    if (arguments.sweep is None) == (arguments.resume is None):
+        raise SluiceError("run: name a sweep, or a campaign with --resume")
+    if arguments.resume is not None:
+        return _resume(arguments)
+    if arguments.dry_run:
+        return plan_command(arguments)
+    fio = Fio(arguments.fio)
+    data = DataFolder(Path(arguments.data))
+    loaded = sweep.load(prepare.sweep_path(arguments.sweep), fio)
+    placement = prepare.place(loaded, data)
+    prepare.check_cells(loaded, placement, data, fio, arguments.destructive)
+    data.acquire()
+    try:
+        header = prepare.header(
+            loaded,
+            placement,
+            data,
+            arguments.blocks or loaded.file.blocks,
+            arguments.seed,
+            command_line(arguments),
+        )
+        store = Store(Path(arguments.store))
+        campaign = store.create(loaded.info.name, header)
+        return _session(
+            Session(
+                store,
+                campaign,
+                loaded,
+                placement,
+                FioExecutor(fio),
+                lambda when: env.capture(when, fio, placement.path, prepare.plugin_of(loaded)),
+            ),
+            fio,
+            data,
+        )
+    finally:
+        data.release()
+
+
+def _resume(arguments: argparse.Namespace) -> int:
+    fio = Fio(arguments.fio)
+    store = Store(Path(arguments.store))
+    campaign = store.find(arguments.resume) if arguments.resume else _unfinished(store)
+    results = store.load(campaign)
+    loaded, placement = prepare.reopen(results, fio)
+    own = results.target.kind == "file"
+    data = DataFolder(placement.path.parent if own else Path(arguments.data))
+    prepare.check_cells(loaded, placement, data, fio, arguments.destructive)
+
+    def environment(when: str) -> Environment:
+        return env.capture(when, fio, placement.path, prepare.plugin_of(loaded))
+
+    prepare.same_machine(results, environment("before"))
+    retry = frozenset({Status.FAILED, Status.TIMEOUT} if arguments.retry_failed else ())
+    data.acquire()
+    try:
+        return _session(
+            Session(store, campaign, loaded, placement, FioExecutor(fio), environment, retry),
+            fio,
+            data,
+        )
+    finally:
+        data.release()
+
+
+def _session(session: Session, fio: Fio, data: DataFolder) -> int:
+    """Lay out the files, run what is left, and say what came of it."""
+    loaded, campaign = session.sweep, session.campaign
+    with progress.for_stream(sys.stderr) as teller:
+        teller.say(f"{campaign.name}: {loaded.info.question}")
+        if data.owns(session.placement.path):
+            for cell in _one_of_each_workload(campaign.header()):
+                order = runner.make_order(loaded, session.placement, cell, 1, campaign.folder, "")
+                if layout.lay_out(fio, jobfile.parse(order.job_text), session.placement, data):
+                    teller.say(f"laid out {session.placement.path}")
+        try:
+            results = runner.run(session, teller)
+        except KeyboardInterrupt:
+            kept = len(campaign.run_names())
+            teller.say(
+                f"interrupted; {kept} runs are kept: go on with "
+                f"`sluice run --resume {campaign.name}`"
+            )
+            return 130
+    return _conclude(results)
+
+
+def _conclude(results: Results) -> int:
+    counts = {status: sum(run.status is status for run in results.runs) for status in Status}
+    bad = counts[Status.FAILED] + counts[Status.TIMEOUT]
+    said = f"{counts[Status.OK]} runs ok"
+    if bad:
+        last = next(run for run in reversed(results.runs) if run.status is not Status.OK)
+        said += f", {bad} not: {last.cell}: {last.reason}"
+    print(f"{results.folder}: {said}")
+    if not counts[Status.OK]:
+        raise NothingRan(
+            f"{results.campaign}: no run ended well; see the reasons above, and "
+            f"stderr.txt in {results.folder / 'runs'}"
+        )
+    print(f"report: sluice report {results.campaign}")
+    return 0
+
+
+def report_command(arguments: argparse.Namespace) -> int:
+    """``sluice report``: write the pages of a campaign."""
+    from sluice import report
+
+    store = Store(Path(arguments.store))
+    campaigns = store.campaigns()
+    if arguments.campaign:
+        given = Path(arguments.campaign)
+        campaign = next(
+            (one for one in campaigns if one.folder == given.absolute()), None
+        ) or store.find(arguments.campaign)
+    elif campaigns:
+        campaign = campaigns[-1]
+    else:
+        raise SluiceError(
+            f"{store.root}: no results in it: run a sweep first "
+            "(`sluice run SWEEP`), or name another folder with --store"
+        )
+    results = store.load(campaign)
+    folder = Path(arguments.out) if arguments.out else campaign.folder / "report"
+    page = report.write(results, folder)
+    print(page)
+    return 0
+
+
+def doctor_command(arguments: argparse.Namespace) -> int:
+    """``sluice doctor``: what this machine can measure. Exit 1 when something can't run at all."""
+    findings = list(doctor.examine(arguments.fio, Path(arguments.data)))
+    show.print_findings(findings, sys.stdout)
+    return 1 if any(one.level is doctor.Level.FAIL for one in findings) else 0
+
+
+def list_command(arguments: argparse.Namespace) -> int:
+    """``sluice list``: the sweeps of the project and the campaigns of the store."""
+    store = Store(Path(arguments.store))
+    if arguments.rebuild_index:
+        print(f"index built again: {store.rebuild_index()} runs")
+    show.print_sweeps(sorted(paths.sweeps().glob("*.toml")), sys.stdout)
+    show.print_campaigns(store, sys.stdout)
+    return 0
+
+
+def command_line(arguments: argparse.Namespace) -> str:
+    """The shell command that repeats this one, made from what was given."""
+    words = ["sluice", "run", str(arguments.sweep)]
+    for flag, value, usual in (
+        ("--blocks", arguments.blocks, None),
+        ("--seed", arguments.seed, None),
+        ("--fio", arguments.fio, "fio"),
+        ("--data", arguments.data, str(paths.default_data())),
+    ):
+        if value != usual:
+            words += [flag, str(value)]
+    for name in arguments.destructive:
+        words += ["--destructive", name]
+    return shlex.join(words)
+
+
+def _unfinished(store: Store) -> Campaign:
+    for campaign in reversed(store.campaigns()):
+        if len(set(campaign.run_names())) < campaign.header().planned_runs:
+            return campaign
+    raise SluiceError(f"{store.root}: no unfinished campaign; `sluice list` has all")
+
+
+def _one_of_each_workload(header: Results) -> list[Cell]:
+    found = {cell.workload: cell for cell in reversed(header.cells) if cell.skipped is None}
+    return list(found.values())
