@@ -1,0 +1,100 @@
+"""results.json: everything a report was made from, and its ratios, for programs.
+
+The schema's number rises when a key changes its meaning or goes away; new keys don't raise it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path, PurePath
+from typing import Any
+
+from sluice.model import Results
+from sluice.report.compare import Comparisons
+
+__all__ = ["SCHEMA", "charts_of", "json_text"]
+
+SCHEMA = 1
+_KIND = "sluice-report"
+
+
+def charts_of(path: Path) -> tuple[str, ...]:
+    """Names of the SVG files that the report of `path` (a results.json) wrote; none if it isn't a
+    report's. Only bare names, so that no document can name a file elsewhere."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        names = document["charts"] if document["kind"] == _KIND else []
+        return tuple(
+            name
+            for name in names
+            if isinstance(name, str) and re.fullmatch(r"[a-z0-9-]+\.svg", name)
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
+
+
+def json_text(results: Results, found: Comparisons, charts: tuple[str, ...] = ()) -> str:
+    """The document. Folders are relative to the campaign's, so that it says nothing of the
+    machine's layout beyond what the sweep itself names."""
+    body = {
+        field.name: getattr(results, field.name)
+        for field in dataclasses.fields(results)
+        if field.name not in ("schema", "folder")
+    }
+    document = {
+        "kind": _KIND,
+        "schema": SCHEMA,
+        "store_schema": results.schema,
+        "units": "latency ns, bandwidth B/s, CPU us for each I/O, durations s, "
+        "moments s since the epoch",
+        "charts": list(charts),
+        "comparison": {
+            "axis": found.axis.name if found.axis else None,
+            "base": found.base,
+            "base_is_default": found.base_is_default,
+            "confidence_of_each": found.level,
+            "rows": [
+                {
+                    "workload": row.cell.workload,
+                    "cell": row.cell.id,
+                    "base": row.base.id,
+                    "metric": row.gate.metric,
+                    "role": row.gate.role,
+                    "margin": row.gate.margin,
+                    "ratio": row.ratio.mean if row.ratio else None,
+                    "low": row.ratio.low if row.ratio else None,
+                    "high": row.ratio.high if row.ratio else None,
+                    "blocks": row.ratio.blocks if row.ratio else 0,
+                    "finding": row.finding.name.lower(),
+                }
+                for row in found.rows
+            ],
+        },
+        **body,
+    }
+    return json.dumps(_plain(document, results.folder), indent=1, allow_nan=False) + "\n"
+
+
+def _plain(value: Any, root: PurePath) -> Any:
+    """Only what JSON has; not-a-number and infinity become null."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: _plain(getattr(value, field.name), root)
+            for field in dataclasses.fields(value)
+        }
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, PurePath):
+        return str(value.relative_to(root) if value.is_relative_to(root) else value.name)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, root) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, root) for item in value]
+    return value

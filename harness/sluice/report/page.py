@@ -1,0 +1,123 @@
+"""All that a report says, before it becomes HTML or Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sluice.model import METRICS, Results, Status
+from sluice.report.answer import Answer, answer, comparison_table, sort_by_effect
+from sluice.report.charts import Chart, Group, response_groups
+from sluice.report.compare import Comparisons, compare
+from sluice.report.digits import figure
+from sluice.report.elsewhere import published_group
+from sluice.report.facts import Fact, environment_table, header, notices
+from sluice.report.layout import choose
+from sluice.report.readings import Readings
+from sluice.report.runorder import run_order
+from sluice.report.tables import Table
+from sluice.report.troubles import Trouble, troubles
+
+__all__ = ["MAX_RUNS", "Page", "build"]
+
+MAX_RUNS = 2500
+"""Of the table of single runs in the page; more are in results.csv, as all are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The parts of a report, in the order in which it shows them."""
+
+    campaign: str
+    question: str
+    answer: Answer
+    notices: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    comparisons: Comparisons
+    ratios: Table
+    """Every comparison, in the order of the sweep."""
+    worst: Table
+    """The same, worst first."""
+    groups: tuple[Group, ...]
+    published: Group | None
+    troubles: tuple[Trouble, ...]
+    run_order: Chart | None
+    runs: Table | None
+    """None when there are too many to list."""
+    environment: Table
+    command: str
+    sweep_file: str
+    jobs: tuple[tuple[str, str], ...]
+    """Name of the workload and its fio job."""
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """Every figure."""
+        groups = (*self.groups, *([self.published] if self.published else []))
+        charts = [chart for group in groups for chart in group.charts]
+        return (*charts, *([self.run_order] if self.run_order else []))
+
+
+def build(results: Results) -> Page:
+    """Compute and draw everything."""
+    readings = Readings(results)
+    found = compare(readings)
+    has_axis = bool(results.sweep.axes)
+    return Page(
+        campaign=results.campaign,
+        question=results.sweep.question,
+        answer=answer(readings, found),
+        notices=notices(results),
+        facts=header(readings),
+        comparisons=found,
+        ratios=comparison_table(found, found.rows),
+        worst=comparison_table(found, sort_by_effect(found.rows)),
+        groups=(
+            tuple(response_groups(readings, choose(results.sweep.axes)))
+            if has_axis and readings.ok_runs
+            else ()
+        ),
+        published=published_group(readings) if has_axis else None,
+        troubles=troubles(results),
+        run_order=run_order(readings) if readings.ok_runs else None,
+        runs=_runs(results) if len(results.runs) <= MAX_RUNS else None,
+        environment=environment_table(results),
+        command=results.command,
+        sweep_file=results.sweep.toml_text,
+        jobs=tuple((load.name, load.job_text) for load in results.sweep.workloads),
+    )
+
+
+def _runs(results: Results) -> Table:
+    """One row a run, in the order in which they ran."""
+    metrics = ("iops", "cpu_us", "lat_p50", "lat_p99", "lat_p999")
+    axes = [axis.name for axis in results.sweep.axes]
+    rows = []
+    for run in results.runs:
+        cell = results.cell(run.cell)
+        ok = run.status is Status.OK
+        rows.append(
+            (
+                str(run.order),
+                cell.workload,
+                *(cell.values.get(name, "") for name in axes),
+                str(run.block + 1),
+                run.leg.value,
+                run.status.value,
+                *(figure(name, run.value(name) if ok else None, 4) for name in metrics),
+            )
+        )
+    head = (
+        "position",
+        "workload",
+        *axes,
+        "block",
+        "leg",
+        "status",
+        *(METRICS[name].label for name in metrics),
+    )
+    return Table(
+        head,
+        tuple(rows),
+        frozenset(range(1, 5 + len(axes))),
+        "Measured jobs only; results.csv has the rest.",
+    )
