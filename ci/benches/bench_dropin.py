@@ -1,0 +1,188 @@
+"""drop-in: is sluice in the place of fio's io_uring engine as fast, and as cheap?"""
+
+import argparse
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+from . import dropin_plan, environment, report, testfile
+from .errors import BenchError
+from .progress import Progress
+from .settings import Settings
+from .sides import is_plugin
+from .verdict import MISSED
+
+ROOT = Path(__file__).resolve().parents[2]
+
+NAME = "drop-in"
+SUMMARY = "fio's io_uring engine against sluice in its place: IOPS, CPU, instructions, memory"
+
+FULL = {"pairs": 9, "seconds": 1.5, "size": "1G", "repeats": 3, "counted_ios": 12000}
+QUICK = {"pairs": 3, "seconds": 0.15, "size": "256M", "repeats": 1, "counted_ios": 4000}
+
+EPILOG = """\
+Cases are named iops/randread-d32-j2/all: kind of figure, workload (depth, jobs), arm. Arms: all and
+off are sluice with that bypass=; tuned is io_uring with registerfiles=1 fixedbufs=1, without a bar,
+since sluice registers by itself. iops/ and null/ are ratios of IOPS (more is better), instr/ and
+enter/ ratios of what an I/O takes (less is better), memory/ is MiB above the baseline's peak.
+
+Exit status: 0 every bar met, 1 a run failed, 2 a bar missed."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = parser.add_argument
+    add(
+        "--quick", action="store_true", help="under two minutes: checks the mechanics, not the bars"
+    )
+    add(
+        "--pairs",
+        type=_positive(int),
+        help=f"interleaved pairs of each case (default {FULL['pairs']})",
+    )
+    add(
+        "--seconds",
+        type=_positive(float),
+        help=f"length of one timed run (default {FULL['seconds']})",
+    )
+    add(
+        "--repeats",
+        type=_positive(int),
+        help=f"repeats of each counted case (default {FULL['repeats']})",
+    )
+    add(
+        "--file",
+        type=Path,
+        default=ROOT / "build/bench/drop-in.dat",
+        help="file to read and write; made if missing, refused if a stranger (default %(default)s)",
+    )
+    add("--size", help=f"its size (default {FULL['size']})")
+    add(
+        "--json",
+        type=Path,
+        default=ROOT / "build/bench/drop-in.json",
+        help="where every raw value goes (default %(default)s)",
+    )
+    add("--case", default="*", metavar="GLOB", help="only the cases whose names match")
+    add("--tuned", action="store_true", help="time the tuned arm too (it is always counted)")
+    add("--baseline", default="io_uring", metavar="ENGINE", help="default %(default)s")
+    add(
+        "--sluice-engine",
+        default=f"external:{ROOT}/build/lib/sluice.so",
+        metavar="ENGINE",
+        help="default %(default)s; another engine's name stands in, without sluice's options",
+    )
+    add("--seed", type=int, default=1, help="of the offsets and their order (default %(default)s)")
+
+
+def _positive(kind: type):
+    def parse(text: str):
+        value = kind(text)
+        if value <= 0:
+            raise ValueError
+        return value
+
+    parse.__name__ = f"positive {kind.__name__}"
+    return parse
+
+
+def settings_of(args: argparse.Namespace) -> Settings:
+    defaults = QUICK if args.quick else FULL
+
+    def chosen(name: str):
+        given = getattr(args, name, None)
+        return defaults[name] if given is None else given
+
+    return Settings(
+        path=args.file.resolve(),
+        size=testfile.parse_size(chosen("size")),
+        pairs=chosen("pairs"),
+        seconds=chosen("seconds"),
+        repeats=chosen("repeats"),
+        counted_ios=chosen("counted_ios"),
+        seed=args.seed,
+        glob=args.case,
+        quick=args.quick,
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    settings = settings_of(args)
+    sections = dropin_plan.sections(settings, args.baseline, args.sluice_engine, args.tuned)
+    steps = [step for section in sections for step in section.steps()]
+    if not steps:
+        raise BenchError(f"no case matches {args.case!r} (-h says how cases are named)")
+    _check_tools({"fio", *(tool for section in sections for tool in section.tools)})
+    head = _head(args, settings)
+    print("\n".join(_words(args, settings)), flush=True)
+    progress = Progress(sum(step.expected_s for step in steps), len(steps))
+    try:
+        with testfile.prepared(settings.path, settings.size):
+            for step in steps:
+                progress.step(step.what, step.expected_s)
+                step.action()
+    finally:
+        progress.done()
+    cases = [case for section in sections for case in section.cases()]
+    notes = [note for section in sections for note in getattr(section, "notes", list)()]
+    report.stored(
+        args.json,
+        {**head, "notes": notes},
+        cases,
+        {section.name: section.raw() for section in sections},
+    )
+    print(
+        report.table(cases), *notes, f"{report.summary(cases)}; raw values: {args.json}", sep="\n"
+    )
+    return 2 if any(case.verdict == MISSED for case in cases) else 0
+
+
+def _check_tools(names: set[str]) -> None:
+    """Now, and not after ten minutes of other runs."""
+    missing = sorted(name for name in names if not shutil.which(name))
+    if missing:
+        raise BenchError(f"not installed: {', '.join(missing)} (ci/setup bench installs them)")
+
+
+def _head(args: argparse.Namespace, settings: Settings) -> dict:
+    """Before the first run, so that the load average is the machine's, not ours."""
+    return {
+        "bench": NAME,
+        "environment": environment.described(ROOT, settings.path),
+        "settings": {
+            key: str(value) if isinstance(value, Path) else value
+            for key, value in asdict(settings).items()
+        },
+        "baseline": args.baseline,
+        "sluice": args.sluice_engine,
+        "how": _words(args, settings),
+    }
+
+
+HOW = """\
+{sluice} against fio's {baseline}
+4 KiB O_DIRECT on {path} ({mib} MiB, all written)
+both sides run with --thread, as sluice forces it
+iops, null: {pairs} ABBA-interleaved pairs of {seconds:g} s, one seed a pair; figure: median of the
+  pairs' ratios; spread: half the 16-84 percentile range of the pairs; A/A spread: the same of
+  {baseline} (null: fio's null) against itself, which is what a bar may be missed by
+CPU per I/O: ratio of usr + sys of the whole process, start-up taken off
+instr: user-space instructions only (callgrind), all threads but fio's main one
+enter: io_uring_enter calls under strace, above depth 1 with completions always there
+  instr and enter: (X(2N) - X(N)) / N, median of {repeats}; spread: half their range, both sides'
+memory: MiB of peak resident memory above the baseline's"""
+
+
+def _words(args: argparse.Namespace, settings: Settings) -> list[str]:
+    """How the figures came about, for whoever reads the output alone."""
+    how = HOW.format(
+        sluice=args.sluice_engine,
+        baseline=args.baseline,
+        mib=settings.size >> 20,
+        **vars(settings),
+    )
+    words = how.splitlines()
+    if not is_plugin(args.sluice_engine):
+        words.append(f"STAND-IN: {args.sluice_engine} runs in sluice's place; this is not sluice")
+    return words

@@ -1,0 +1,133 @@
+"""IOPS of arms in interleaved pairs, and the CPU that each I/O took."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+
+from . import blocks, fio, ratios
+from .fio import FioRun
+from .group import Group
+from .job import Arm, Workload
+from .settings import Settings
+from .sides import AGAIN, ALL, BASE, OFF, TUNED
+from .step import FIO_S, Step
+from .verdict import Case
+
+ORDER = (TUNED, ALL, BASE, AGAIN, OFF)
+"""Neighbours are compared (see blocks.py); the tuned arm, which has no bar, stands outside."""
+AGAINST = {ALL: BASE, OFF: AGAIN, TUNED: BASE}
+STARTUPS = 3
+
+
+class PairedIops:
+    """Block by block over all groups, so that a bad minute of the machine hits each a little."""
+
+    name = "iops"
+    tools: tuple[str, ...] = ()
+
+    def __init__(self, settings: Settings, groups: list[Group]):
+        self._settings = settings
+        self._groups = groups
+        self._runs: dict[tuple[Group, str], list[FioRun]] = {}
+        self._startups_cpu_s: dict[str, list[float]] = {}
+        self._log: list[dict] = []
+
+    def steps(self) -> list[Step]:
+        return self._startup_steps() + self._pair_steps()
+
+    def _startup_steps(self) -> list[Step]:
+        """What a run of one I/O takes, by arm: its CPU is taken off that of the timed runs."""
+        arms = {
+            group.sides[arm].label: group.sides[arm]
+            for group in self._groups
+            for arm in order(group)
+        }
+        return [
+            Step(f"start-up of {label}", FIO_S, partial(self._start, arm))
+            for _ in range(1 if self._settings.quick else STARTUPS)
+            for label, arm in arms.items()
+        ]
+
+    def _start(self, arm: Arm) -> None:
+        run = fio.run(self._settings.counted(arm, Workload("randread", 1), ios=1))
+        self._startups_cpu_s.setdefault(arm.label, []).append(run.process_cpu_s)
+
+    def _pair_steps(self) -> list[Step]:
+        pairs, seed = self._settings.pairs, self._settings.seed
+        slots = [
+            (group, slot)
+            for index, group in enumerate(self._groups)
+            for slot in blocks.abba(order(group), pairs, seed + index)
+        ]
+        slots.sort(key=lambda each: each[1].block)
+        return [
+            Step(
+                f"{group.case_name(slot.arm)} pair {slot.block + 1}/{pairs}",
+                self._settings.seconds + FIO_S,
+                partial(self._run, group, slot),
+            )
+            for group, slot in slots
+        ]
+
+    def _run(self, group: Group, slot: blocks.Slot) -> None:
+        arm = group.sides[slot.arm]
+        run = fio.run(self._settings.timed(arm, group.workload, slot.seed))
+        self._runs.setdefault((group, slot.arm), []).append(run)
+        self._log.append(
+            {
+                "order": len(self._log),
+                "case": group.case_name(slot.arm),
+                "engine": arm.label,
+                "pair": slot.block,
+                "seed": slot.seed,
+                **asdict(run),
+            }
+        )
+
+    def cases(self) -> list[Case]:
+        return [self._case(group, arm) for group in self._groups for arm in group.arms]
+
+    def _case(self, group: Group, arm: str) -> Case:
+        def iops(run: FioRun, _: Arm) -> float:
+            return run.iops
+
+        below = AGAINST[arm]
+        figure = self._ratio(group, arm, below, iops)
+        noise = self._ratio(group, AGAIN, BASE, iops)
+        cpu = self._ratio(group, arm, below, self._cpu_per_io)
+        before, after = (
+            ratios.percentile([run.iops for run in self._runs[group, side]], 0.5)
+            for side in (below, arm)
+        )
+        return Case(
+            group.case_name(arm),
+            figure.median,
+            figure.spread,
+            group.bars.get(arm),
+            at_least=True,
+            slack=noise.spread,
+            aa_spread=noise.spread,
+            cpu_ratio=cpu.median,
+            note=f"{before:.0f} -> {after:.0f} IOPS",
+            details={"iops": asdict(figure), "aa": asdict(noise), "cpu_per_io": asdict(cpu)},
+        )
+
+    def _ratio(
+        self, group: Group, above: str, below: str, value: Callable[[FioRun, Arm], float]
+    ) -> ratios.Ratio:
+        sides = (
+            [value(run, group.sides[arm]) for run in self._runs[group, arm]]
+            for arm in (above, below)
+        )
+        return ratios.ratio(*sides)
+
+    def _cpu_per_io(self, run: FioRun, arm: Arm) -> float:
+        startup = ratios.percentile(self._startups_cpu_s[arm.label], 0.5)
+        return max(run.process_cpu_s - startup, 1e-9) / run.ios
+
+    def raw(self) -> list[dict]:
+        return [{"startups_cpu_s": self._startups_cpu_s}, *self._log]
+
+
+def order(group: Group) -> list[str]:
+    return [arm for arm in ORDER if arm in (*group.arms, BASE, AGAIN)]
