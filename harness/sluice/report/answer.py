@@ -18,6 +18,9 @@ __all__ = ["Answer", "answer", "comparison_table", "sort_by_effect"]
 
 _FEW = 3
 """Up to so many comparisons of a metric are named one by one."""
+_SOUND = 5
+"""Blocks from which on an interval is mostly the noise's width: Student's factor for 95 % is 12.7
+with two blocks, 4.3 with three, 2.8 with five, 2.0 with many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,13 @@ def answer(readings: Readings, found: Comparisons) -> Answer:
             clauses.append(_clause(gate, rows))
             points.append(_point(gate, rows))
     lead = f"Compared with {base}, " + "; ".join(clauses) + "."
-    return Answer(lead, tuple(points), f"{_method(len(found.rows))} {_state(readings)}")
+    basis = [_method(len(found.rows)), _state(readings)]
+    fewest = min(row.ratio.blocks for row in found.rows if row.ratio)
+    if fewest < _SOUND:
+        basis.insert(
+            1, f"{fewest} blocks give very wide intervals: take {_SOUND} or more to decide."
+        )
+    return Answer(lead, tuple(points), " ".join(basis))
 
 
 def comparison_table(found: Comparisons, rows: Sequence[Comparison]) -> Table:
@@ -113,26 +122,34 @@ def _method(count: int) -> str:
     which = "the one comparison" if count == 1 else f"all {count} comparisons together"
     return (
         f"Intervals are {percent(LEVEL)} for {which} (Student's t over the blocks, on log ratios "
-        f"within a block{', Bonferroni' if count > 1 else ''})."
+        f"within a block{', Bonferroni' if count > 1 else ''}). Open: the interval is too wide to "
+        "tell a change from none."
     )
 
 
 def _clause(gate: Gate, rows: Sequence[Comparison]) -> str:
-    """``IOPS was higher by more than 3 % in 2 of 3 comparisons and lower in none``."""
+    """``IOPS was higher by more than 3 % in 2, lower in none and open in 1 of 3 comparisons``."""
     count = Counter(row.finding for row in rows)
     up, down = count[Finding.HIGHER], count[Finding.LOWER]
-    name, margin = metric_name(gate), percent(gate.margin)
-    of = f"of {plural(len(rows), 'comparison')}"
+    margin = percent(gate.margin)
+    parts = []
     if up or down:
         way, other = ("higher", "lower") if up >= down else ("lower", "higher")
-        more, fewer = max(up, down), min(up, down)
-        return (
-            f"{name} was {way} by more than {margin} in {more} {of} and {other} by more than "
-            f"that in {fewer or 'none'}"
+        parts.append(f"{way} by more than {margin} in {max(up, down)}")
+        parts.append(f"{other} by more than that in {min(up, down) or 'none'}")
+    parts += [
+        f"{words} in {number}"
+        for words, number in (
+            ("higher by an unclear amount", count[Finding.ABOVE]),
+            ("lower by an unclear amount", count[Finding.BELOW]),
+            (f"within \N{PLUS-MINUS SIGN}{margin}", count[Finding.WITHIN]),
+            ("open", count[Finding.OPEN]),
+            ("without an interval", count[Finding.NO_INTERVAL] + count[Finding.MISSING]),
         )
-    if count[Finding.WITHIN] == len(rows):
-        return f"{name} stayed within \N{PLUS-MINUS SIGN}{margin} in {of[3:]}"
-    return f"for {name} no interval {of} lies beyond \N{PLUS-MINUS SIGN}{margin}"
+        if number
+    ]
+    listed = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+    return f"{metric_name(gate)} was {listed} of {plural(len(rows), 'comparison')}"
 
 
 def _point(gate: Gate, rows: Sequence[Comparison]) -> str:

@@ -178,7 +178,7 @@ class Canvas:
         rows: list[list[Line2D]] = []
         used = WIDTH
         for entry in self.legend:
-            width = text_width(str(entry.get_label())) + 48.0
+            width = text_width(_label(entry)) + 48.0
             if used + width > WIDTH - 8.0:
                 rows.append([])
                 used = 8.0
@@ -198,7 +198,7 @@ class Canvas:
                 entry.set_markevery([1])
                 entry.set_transform(self.figure.transFigure)
                 self.figure.add_artist(entry)
-                label = str(entry.get_label())
+                label = _label(entry)
                 self.figure.text(
                     (left + 31.0) / WIDTH,
                     middle / height,
@@ -215,6 +215,12 @@ def text_width(text: str) -> float:
     return 0.57 * SMALL * len(text)
 
 
-def _shortened(label: str) -> str:
-    """A slanted label of at most 21 letters; the data table has it in full."""
-    return label if len(label) <= 21 else f"{label[:10]}\N{HORIZONTAL ELLIPSIS}{label[-10:]}"
+def _label(entry: Line2D) -> str:
+    """An entry of a legend, cut to the figure's width."""
+    return _shortened(str(entry.get_label()), 54)
+
+
+def _shortened(label: str, most: int = 21) -> str:
+    """A label of at most `most` letters, cut in the middle; the data table has it in full."""
+    half = most // 2
+    return label if len(label) <= most else f"{label[:half]}\N{HORIZONTAL ELLIPSIS}{label[-half:]}"

@@ -25,9 +25,9 @@ class Finding(Enum):
     HIGHER = "higher by more than the margin"
     LOWER = "lower by more than the margin"
     WITHIN = "within the margin"
-    ABOVE = "higher, by how much is open"
-    BELOW = "lower, by how much is open"
-    OPEN = "not told apart"
+    ABOVE = "higher, by more or less than the margin"
+    BELOW = "lower, by more or less than the margin"
+    OPEN = "open"
     NO_INTERVAL = "no interval"
     MISSING = "not measured"
 
