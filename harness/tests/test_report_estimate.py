@@ -121,6 +121,15 @@ def test_a_percentile_of_too_few_ios_is_left_out() -> None:
     assert len(readings.of(short[0], Key("lat_p999"))) < len(readings.of(short[0], Key("lat_p99")))
 
 
+def test_a_cell_has_no_percentile_if_one_run_supports_none() -> None:
+    readings = Readings(blemished())
+    cell, base = "solo/bypass=direct", "solo/bypass=off"
+    assert readings.of(cell, Key("lat_p999"))
+    assert mean_of(readings, cell, Key("lat_p999")) is None
+    assert ratio_of(readings, cell, base, Key("lat_p999")) is None
+    assert mean_of(readings, cell, Key("lat_p99")) is not None
+
+
 def test_two_blocks_that_disagree_give_a_huge_interval_and_no_error() -> None:
     whole = cut(results(sweep(blocks=2)), 2)
     runs = tuple(

@@ -124,7 +124,7 @@ def test_the_header_says_what_is_not_known() -> None:
 
 def test_limits_are_said_before_figures() -> None:
     text = " ".join(notices(blemished()))
-    assert "Virtual machine (kvm)" in text
+    assert "Virtual machine or container (kvm)" in text
     assert "cpu.governor" in text
     assert "not complete" in text
 

@@ -71,9 +71,8 @@ def answer(readings: Readings, found: Comparisons) -> Answer:
     basis = [_method(len(found.rows)), _state(readings)]
     fewest = min(row.ratio.blocks for row in found.rows if row.ratio)
     if fewest < _SOUND:
-        basis.insert(
-            1, f"{fewest} blocks give very wide intervals: take {_SOUND} or more to decide."
-        )
+        some = f"Some ratios rest on {plural(fewest, 'block')} only"
+        basis.insert(1, f"{some}, which gives wide intervals: take {_SOUND} or more to decide.")
     return Answer(lead, tuple(points), " ".join(basis))
 
 
@@ -144,7 +143,8 @@ def _clause(gate: Gate, rows: Sequence[Comparison]) -> str:
             ("lower by an unclear amount", count[Finding.BELOW]),
             (f"within \N{PLUS-MINUS SIGN}{margin}", count[Finding.WITHIN]),
             ("open", count[Finding.OPEN]),
-            ("without an interval", count[Finding.NO_INTERVAL] + count[Finding.MISSING]),
+            ("without an interval", count[Finding.NO_INTERVAL]),
+            ("without a figure", count[Finding.MISSING]),
         )
         if number
     ]

@@ -17,7 +17,7 @@ from sluice.report.readings import Key, Readings
 from sluice.report.response import Series, draw, extent, legend
 from sluice.report.scales import Ticks, latency_ticks, linear_ticks, x_scale
 from sluice.report.svg import Drawing, finish
-from sluice.report.tables import Table, response_table
+from sluice.report.tables import Table, response_table, too_few
 from sluice.report.words import plural, slug
 
 __all__ = ["Chart", "Group", "response_groups", "y_ticks"]
@@ -110,7 +110,7 @@ def _chart(
         title,
         f"{where}: {workload.title}" if workload.title else where,
         desc,
-        _caption(workload, layout),
+        f"{_caption(workload, layout)} {too_few(readings, cells, kind.columns)}".strip(),
         finish(canvas.svg(), name, title, desc, canvas.hovers),
         response_table(readings, cells, kind.columns),
     )

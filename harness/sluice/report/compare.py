@@ -29,7 +29,7 @@ class Finding(Enum):
     BELOW = "lower, by more or less than the margin"
     OPEN = "open"
     NO_INTERVAL = "no interval"
-    MISSING = "not measured"
+    MISSING = "no figure"
 
 
 @dataclass(frozen=True, slots=True)

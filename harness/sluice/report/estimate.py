@@ -5,6 +5,9 @@ the same hour of the day, so they are averaged first, and Student's t is taken o
 with (blocks - 1) degrees of freedom. Percentile bootstrap is not used: at the few blocks of a
 sweep its nominal 95 % interval covers 78 % (3 blocks) to 87 % (5 blocks).
 
+A percentile that too few I/Os support in any run of a cell has no mean there. Leaving out just
+those runs would keep the fast ones, which completed more I/Os, and call their mean the cell's.
+
 A ratio is taken within a block and leg, on the log scale, then averaged over the legs: what drifts
 through the session cancels between the two.
 """
@@ -55,7 +58,7 @@ def t_interval(values: Sequence[float], level: float = LEVEL) -> tuple[float, fl
 
 
 def mean_of(readings: Readings, cell: str, key: Key) -> Estimate | None:
-    """The mean over block means; None when nothing was measured.
+    """The mean over block means; None when nothing was measured, or not enough for a percentile.
 
     No metric can be negative, so an interval that would reach below 0 is cut there.
     """
@@ -63,7 +66,7 @@ def mean_of(readings: Readings, cell: str, key: Key) -> Estimate | None:
     found = readings.of(cell, key)
     for reading in found:
         blocks.setdefault(reading.run.block, []).append(reading.value)
-    if not blocks:
+    if not blocks or readings.unsupported(cell, key):
         return None
     means = [fmean(values) for values in blocks.values()]
     low, high = t_interval(means) or (None, None)
@@ -79,6 +82,8 @@ def ratio_of(
 
     Only legs that both cells completed with a positive figure count; None when there is none.
     """
+    if readings.unsupported(cell, key) or readings.unsupported(base, key):
+        return None
     below = _by_leg(readings, base, key)
     logs: dict[int, list[float]] = {}
     for (block, leg), value in _by_leg(readings, cell, key).items():

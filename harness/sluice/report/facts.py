@@ -63,7 +63,7 @@ def notices(results: Results) -> tuple[str, ...]:
     virtual = _virtual(_first(results))
     if virtual:
         found.append(
-            f"Virtual machine ({virtual}): its neighbours share the hardware. Ratios "
+            f"Virtual machine or container ({virtual}): others share the hardware. Ratios "
             "within this report may carry over; absolute figures don't."
         )
     elif virtual is None:
@@ -143,7 +143,7 @@ def _machine(values: dict[str, str]) -> str:
     virtual = _virtual(values)
     if virtual is None:
         return f"virtual or not: {UNKNOWN}"
-    return f"virtual ({virtual})" if virtual else "not virtual"
+    return f"virtual or container ({virtual})" if virtual else "not virtual"
 
 
 def _virtual(values: dict[str, str]) -> str | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sluice.metrics import MIN_IOS_BEYOND
 from sluice.model import METRICS, Cell, Role
 from sluice.report.digits import DASH, interval
 from sluice.report.estimate import mean_of
 from sluice.report.readings import Key, Readings
+from sluice.report.words import plural
 
-__all__ = ["Table", "column", "response_table"]
+__all__ = ["Table", "column", "response_table", "too_few"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +33,27 @@ def column(key: Key) -> str:
     return label + (" (neighbour)" if key.role is Role.NEIGHBOUR else "")
 
 
+def too_few(readings: Readings, cells: Sequence[Cell], keys: Sequence[Key]) -> str:
+    """Which percentiles are left out where, as a sentence; empty when none is."""
+    found = []
+    for key in keys:
+        thin = sum(readings.unsupported(cell.id, key) > 0 for cell in cells)
+        if thin:
+            found.append(f"{column(key)} in {thin} of {plural(len(cells), 'cell')}")
+    if not found:
+        return ""
+    return (
+        f"Left out: {', '.join(found)}, because fewer than {MIN_IOS_BEYOND} I/Os of some run lie "
+        "beyond it."
+    )
+
+
 def response_table(readings: Readings, cells: Sequence[Cell], keys: Sequence[Key]) -> Table:
     """A row for each cell: how often it ran, and each figure's mean with its interval."""
     axes = [axis.name for axis in readings.results.sweep.axes]
     rows: list[tuple[str, ...]] = []
-    thin = 0
     for cell in cells:
         estimates = [mean_of(readings, cell.id, key) for key in keys]
-        thin += sum(readings.unsupported(cell.id, key) for key in keys)
         best = max((e for e in estimates if e is not None), key=lambda e: e.runs, default=None)
         count = f"{best.runs} / {best.blocks}" if best else "0"
         rows.append(
@@ -51,12 +66,7 @@ def response_table(readings: Readings, cells: Sequence[Cell], keys: Sequence[Key
                 ),
             )
         )
-    note = "Mean over blocks with its 95 % t interval."
-    if thin:
-        note += (
-            f" {thin} percentile figures are left out: fewer than 100 I/Os of their run lie "
-            "beyond them."
-        )
+    note = f"Mean over blocks with its 95 % t interval. {too_few(readings, cells, keys)}".strip()
     return Table(
         (*axes, "runs / blocks", *(column(key) for key in keys)),
         tuple(rows),
