@@ -17,7 +17,8 @@ function(sluice_library NAME)
     target_link_libraries(${NAME}_test PRIVATE sluice_${NAME} ${ARG_TEST_LINKS} GTest::gtest_main)
     # One word such as unit-stack: discovery would take a list apart, and `ctest -L stack` finds it.
     string(JOIN "-" labels unit ${ARG_LABELS})
-    gtest_discover_tests(${NAME}_test TEST_PREFIX "${NAME}." DISCOVERY_TIMEOUT 60
-                         PROPERTIES LABELS ${labels} TIMEOUT 300)
+    # Without NO_PRETTY_VALUES a parameter's bytes, addresses included, are part of a test's name.
+    gtest_discover_tests(${NAME}_test TEST_PREFIX "${NAME}." DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
+                         PROPERTIES LABELS ${labels} TIMEOUT 120)
   endif()
 endfunction()
