@@ -84,9 +84,12 @@ def _chart(
 ) -> Chart:
     drawn = [_series(readings, layout, kind, row, workload, facet) for row in kind.rows]
     scale = x_scale(layout.x)
+    where = ", ".join(filter(None, (workload.name, facet.title)))
     name = f"{kind.name}-{workload.name}"
     if len(layout.facets) > 1:
-        name += f"-{layout.facets.index(facet) + 1}"
+        number = layout.facets.index(facet) + 1
+        where += f" ({number} of {len(layout.facets)})"
+        name += f"-{number}"
     name = slug(name)
     along = axis_label(layout.x) + (f" ({scale.note})" if scale.note else "")
     canvas = Canvas(name, panels, legend(drawn[0], scale.joined), along, list(scale.ticks))
@@ -98,7 +101,6 @@ def _chart(
         for line in facet.lines
         for cell in layout.cells(readings.results, workload.name, facet, line).values()
     ]
-    where = ", ".join(filter(None, (workload.name, facet.title)))
     title = f"{kind.title}: {where}"
     desc = (
         f"{kind.title} against {axis_label(layout.x)}, workload {where}: "
