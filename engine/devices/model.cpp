@@ -36,8 +36,9 @@ class ModelChannel final : public Channel {
   void detach(Target&) override {}
 
   bool submit(Request& request) override {
-    if (in_flight() == depth_) return false;
+    if (in_flight_ == depth_) return false;
     staged_[unpushed_++] = &request;
+    ++in_flight_;
     return true;
   }
 
@@ -59,6 +60,7 @@ class ModelChannel final : public Channel {
       done.request->result = device_of(*done.request).store().finish(*done.request, done.ticket);
       ended[count++] = done.request;
     }
+    in_flight_ -= count;
     return count;
   }
 
@@ -71,8 +73,6 @@ class ModelChannel final : public Channel {
   }
 
   void wake() noexcept override { wake_event_.wake(); }
-
-  unsigned in_flight() const noexcept override { return unpushed_ + at_device_.size(); }
 
  private:
   void admit(Request& request, std::uint64_t now_ns) {

@@ -54,12 +54,9 @@ unsigned ModelService::busy_max() const {
 std::uint64_t ModelService::mean_ns(Op op, std::uint32_t length_bytes,
                                     std::uint64_t dirty_bytes) const {
   switch (op) {
-    case Op::read:
-      return config_.read_ns + transfer_ns(length_bytes, config_.bytes_per_second);
-    case Op::write:
-      return config_.write_ns + transfer_ns(length_bytes, config_.bytes_per_second);
-    case Op::trim:
-      return config_.trim_ns;
+    case Op::read: return config_.read_ns + transfer_ns(length_bytes, config_.bytes_per_second);
+    case Op::write: return config_.write_ns + transfer_ns(length_bytes, config_.bytes_per_second);
+    case Op::trim: return config_.trim_ns;
     case Op::flush:
     case Op::data_sync:
       return config_.flush_ns + transfer_ns(dirty_bytes, config_.flush_bytes_per_second);

@@ -23,9 +23,10 @@ class NullChannel final : public Channel {
   void detach(Target&) override {}
 
   bool submit(Request& request) override {
-    if (submitted_ - polled_ == depth_) return false;
+    if (in_flight_ == depth_) return false;
     ring_[submitted_++ & mask_] = &request;
     ++unpushed_;
+    ++in_flight_;
     return true;
   }
 
@@ -45,6 +46,7 @@ class NullChannel final : public Channel {
       request->result = transfers ? static_cast<std::int32_t>(request->length) : 0;
       ended[i] = request;
     }
+    in_flight_ -= count;
     return count;
   }
 
@@ -57,8 +59,6 @@ class NullChannel final : public Channel {
   }
 
   void wake() noexcept override { wake_event_.wake(); }
-
-  unsigned in_flight() const noexcept override { return submitted_ - polled_; }
 
  private:
   // Unsigned 32-bit positions wrap, their differences do not: depth_ is far below 2^32.
