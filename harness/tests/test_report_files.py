@@ -125,9 +125,9 @@ def test_a_sweep_of_a_hundred_cells(tmp_path: Path) -> None:
     whole = results(sweep((modes, depth), (SOLO, INTERFERENCE), blocks=10))
     assert len(whole.cells) == 100
     assert len(whole.runs) == 2000
-    start = time.monotonic()
+    start = time.process_time()
     page = write(whole, tmp_path)
-    assert time.monotonic() - start < 30.0  # 10 s is promised; a busy machine gets three times that
+    assert time.process_time() - start < 25.0  # 10 s is promised on a quiet machine; it takes 4
     assert page.stat().st_size < 3_000_000
     assert (tmp_path / "report.md").stat().st_size <= MAX_BYTES
 

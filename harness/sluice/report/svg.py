@@ -3,7 +3,7 @@
 - A colour becomes a class, so that the page's theme decides; a stand-alone file carries the two
   themes in a style sheet of its own.
 - ``<title>`` and ``<desc>`` say to a screen reader what the chart shows.
-- Each id gets the chart's name in front, because all charts of a page share one name space.
+- Ids are unique in the page, because all its charts share one name space.
 - What matplotlib repeats for each dot (style, eight digits) is written once, or shorter.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ __all__ = ["Drawing", "colour_rules", "finish"]
 _NS = "http://www.w3.org/2000/svg"
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 _ROLES = {colour: role for role, colour in LIGHT.items()}
-_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _SPACE = re.compile(r"\s+")
 _KEPT = frozenset(
     (
@@ -65,25 +66,29 @@ def finish(raw: str, name: str, title: str, desc: str, hovers: Mapping[str, str]
     for parent in list(root.iter(_tag("defs"))):
         for style in parent.findall(_tag("style")):
             parent.remove(style)  # its rule for '*' would reach the whole page
-    clips = {element.get("id", "") for element in root.iter(_tag("clipPath"))}
-    for element in root.iter():
-        _restyle(element)
-        _shorten(element)
-        _rename(element, name, clips)
     for element in list(root.iter(_tag("g"))):
-        _hoist(element)
-        text = hovers.get(element.get("id", "").removeprefix(f"{name}-"))
+        text = hovers.get(element.get("id", ""))
         if text is not None:
             hover = ET.Element(_tag("title"))
             hover.text = clean(text)
             element.insert(0, hover)
+    _rename(root, name)
+    for element in root.iter():
+        _restyle(element)
+        _shorten(element)
+    for element in root.iter(_tag("g")):
+        _hoist(element)
     _head(root, name, title, desc)
-    inline = ET.tostring(root, encoding="unicode")
+    inline = _text(root)
     for element in root.iter(_tag("svg")):
         style = ET.Element(_tag("style"))
         style.text = _alone_rules()
         element.insert(2, style)
-    return Drawing(inline, ET.tostring(root, encoding="unicode") + "\n")
+    return Drawing(inline, _text(root) + "\n")
+
+
+def _text(root: ET.Element) -> str:
+    return ET.tostring(root, encoding="unicode").replace(" />", "/>")
 
 
 def _head(root: ET.Element, name: str, title: str, desc: str) -> None:
@@ -146,30 +151,43 @@ def _split(style: str) -> Iterator[tuple[str, str]]:
 
 
 def _shorten(element: ET.Element) -> None:
-    """Two decimals of a pixel are plenty; a path's line feeds and a group's edges are ballast."""
+    """Two decimals of a pixel are plenty, one for a dot; line feeds in a path are ballast."""
+    places = 1 if element.tag == _tag("use") else 2
     for attribute in ("d", "x", "y", "transform", "width", "height"):
         text = element.get(attribute)
         if text is not None:
-            text = _NUMBER.sub(lambda match: f"{float(match.group()):.2f}", text)
+            text = _NUMBER.sub(lambda match: f"{float(match.group()):.{places}f}", text)
             element.set(attribute, _SPACE.sub(" ", text).strip())
+    if element.get("transform", "").startswith("rotate(-0 "):
+        del element.attrib["transform"]
     if element.text is not None and not element.text.strip():
         element.text = None
     if element.tail is not None:
         element.tail = None if not element.tail.strip() else element.tail
 
 
-def _rename(element: ET.Element, name: str, clips: set[str]) -> None:
-    """The chart's name before every id and every reference to one."""
-    own = element.get("id")
-    if own is not None:
-        element.set("id", f"{name}-{own}")
-    link = element.attrib.pop(_XLINK, None)
-    if link is not None:
-        element.set("href", f"#{name}-{link.removeprefix('#')}")
-    clip = element.get("clip-path", "")
-    for target in clips:
-        if clip == f"url(#{target})":
-            element.set("clip-path", f"url(#{name}-{target})")
+def _rename(root: ET.Element, name: str) -> None:
+    """Short ids that are unique in a page of charts, and only where something refers to them."""
+    links = {element.get(_XLINK, "").removeprefix("#") for element in root.iter()}
+    links -= {""}
+    links |= {target for element in root.iter() for target in _clip(element)}
+    prefix = f"i{zlib.crc32(name.encode()):x}"
+    names: dict[str, str] = {}
+    for element in root.iter():
+        own = element.attrib.pop("id", "")
+        if own in links:
+            element.set("id", names.setdefault(own, f"{prefix}-{len(names)}"))
+    for element in root.iter():
+        link = element.attrib.pop(_XLINK, None)
+        if link is not None:
+            element.set("href", f"#{names[link.removeprefix('#')]}")
+        for target in _clip(element):
+            element.set("clip-path", f"url(#{names[target]})")
+
+
+def _clip(element: ET.Element) -> list[str]:
+    """Id of the path that clips the element, if one does."""
+    return re.findall(r"^url\(#(.+)\)$", element.get("clip-path", ""))
 
 
 def _hoist(group: ET.Element) -> None:
