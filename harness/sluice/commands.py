@@ -5,16 +5,32 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from sluice import doctor, env, jobfile, layout, paths, plan, prepare, progress, runner, show, sweep
+from sluice import (
+    doctor,
+    env,
+    jobfile,
+    layout,
+    paths,
+    plan,
+    prepare,
+    progress,
+    runner,
+    show,
+    snapshot,
+    sweep,
+)
 from sluice.campaign import Campaign
+from sluice.compose import Placement
 from sluice.errors import NothingRan, SluiceError
 from sluice.executor import FioExecutor
 from sluice.fiocli import Fio
 from sluice.model import Cell, Environment, Results, Status
 from sluice.runner import Session
 from sluice.store import Store
+from sluice.sweep import Sweep
 from sluice.target import DataFolder
 
 
@@ -68,6 +84,9 @@ def run_command(arguments: argparse.Namespace) -> int:
         )
         store = Store(Path(arguments.store))
         campaign = store.create(loaded.info.name, header)
+        plugin = prepare.plugin_of(loaded)
+        if plugin is not None:
+            loaded = prepare.with_plugin(loaded, snapshot.keep(plugin, store.root))
         return _session(
             Session(
                 store,
@@ -75,7 +94,7 @@ def run_command(arguments: argparse.Namespace) -> int:
                 loaded,
                 placement,
                 FioExecutor(fio),
-                lambda when: env.capture(when, fio, placement.path, prepare.plugin_of(loaded)),
+                _environment(fio, loaded, placement),
             ),
             fio,
             data,
@@ -90,13 +109,15 @@ def _resume(arguments: argparse.Namespace) -> int:
     campaign = store.find(arguments.resume) if arguments.resume else _unfinished(store)
     results = store.load(campaign)
     loaded, placement = prepare.reopen(results, fio)
+    if prepare.plugin_of(loaded) is not None and results.environments:
+        began_with = results.environments[0].values.get("engine.sha256", "")
+        kept = snapshot.find(began_with, store.root)
+        if kept.is_file():
+            loaded = prepare.with_plugin(loaded, kept)
     own = results.target.kind == "file"
     data = DataFolder(placement.path.parent if own else Path(arguments.data))
     prepare.check_cells(loaded, placement, data, fio, arguments.destructive)
-
-    def environment(when: str) -> Environment:
-        return env.capture(when, fio, placement.path, prepare.plugin_of(loaded))
-
+    environment = _environment(fio, loaded, placement)
     prepare.same_machine(results, environment("before"))
     retry = frozenset({Status.FAILED, Status.TIMEOUT} if arguments.retry_failed else ())
     data.acquire()
@@ -108,6 +129,10 @@ def _resume(arguments: argparse.Namespace) -> int:
         )
     finally:
         data.release()
+
+
+def _environment(fio: Fio, loaded: Sweep, placement: Placement) -> Callable[[str], Environment]:
+    return lambda when: env.capture(when, fio, placement.path, prepare.plugin_of(loaded))
 
 
 def _session(session: Session, fio: Fio, data: DataFolder) -> int:
@@ -145,7 +170,10 @@ def _conclude(results: Results) -> int:
             f"{results.campaign}: no run ended well; see the reasons above, and "
             f"stderr.txt in {results.folder / 'runs'}"
         )
-    print(f"report: sluice report {results.campaign}")
+    store = results.folder.parent
+    usual = paths.default_store().absolute() == store.absolute()
+    where = "" if usual else f" --store {shlex.quote(str(store))}"
+    print(f"report: sluice report {results.campaign}{where}")
     return 0
 
 

@@ -92,6 +92,12 @@ def check_cells(
         if cell.skipped is None:
             job = compose.compose(loaded, cell, placement, 1, folder / STATS)
             target.check_harmless(job, data, destructive, folder)
+    library = plugin_of(loaded)
+    words = fio.check_engine(library) if library else ""
+    if words:
+        raise SluiceError(
+            f"{library}: fio can't load it: {words}: build it for this fio (ci/setup)"
+        )
     for cell in covering(loaded.cells):
         text = compose.compose(loaded, cell, placement, 1, folder / STATS).render()
         complaints = fio.check_job(text)
@@ -160,6 +166,11 @@ def plugin_of(loaded: Sweep) -> Path | None:
     if loaded.engine_argument.startswith("external:"):
         return Path(loaded.engine_argument.removeprefix("external:"))
     return None
+
+
+def with_plugin(loaded: Sweep, library: Path) -> Sweep:
+    """The same sweep, run by another copy of its engine."""
+    return dataclasses.replace(loaded, engine_argument=f"external:{library}")
 
 
 def sweep_path(name: str) -> Path:

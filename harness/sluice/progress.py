@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 import time
 from types import TracebackType
 from typing import Protocol, TextIO
@@ -39,13 +40,27 @@ class Progress(Protocol):
 def summary(run: Run) -> str:
     """The outcome of a run in a few words."""
     if run.status is not Status.OK:
-        return f"{run.status.value}: {run.reason}"
+        return f"{run.status.value}: {textwrap.shorten(run.reason, 160, placeholder=' ...')}"
     iops = run.value("iops", Role.MEASURED)
     p99 = run.value("lat_p99", Role.MEASURED)
     parts = [f"{iops:,.0f} IOPS" if iops is not None else "no figures"]
     if p99 is not None:
         parts.append(f"p99 {p99 / 1000:,.0f} us")
     return ", ".join(parts)
+
+
+class _Failures:
+    """Decides which failures are news: the same reason over and over is told once."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def news(self, run: Run) -> bool:
+        """Whether `run` failed for another reason than the one before it that failed."""
+        if run.status is Status.OK or run.reason == self._last:
+            return False
+        self._last = run.reason
+        return True
 
 
 class PlainProgress:
@@ -55,6 +70,7 @@ class PlainProgress:
         self._stream = stream
         self._every_s = every_s
         self._last = float("-inf")
+        self._failures = _Failures()
 
     def start(self, done: int, total: int, eta_s: float) -> None:
         """See :class:`Progress`."""
@@ -66,7 +82,7 @@ class PlainProgress:
     def ended(self, run: Run, done: int, total: int, eta_s: float) -> None:
         """See :class:`Progress`."""
         now = time.monotonic()
-        important = run.status is not Status.OK or done == total
+        important = self._failures.news(run) or done == total
         if important or now - self._last >= self._every_s:
             self._last = now
             self.say(f"[{done}/{total}] {run.cell}: {summary(run)} ({show_seconds(eta_s)} to go)")
@@ -97,6 +113,7 @@ class BarProgress:
             TextColumn("{task.fields[eta]}"),
             console=Console(file=stream),
         )
+        self._failures = _Failures()
         self._task = self._bar.add_task("runs", total=None, cell="", eta="")
 
     def start(self, done: int, total: int, eta_s: float) -> None:
@@ -110,7 +127,7 @@ class BarProgress:
     def ended(self, run: Run, done: int, total: int, eta_s: float) -> None:
         """See :class:`Progress`."""
         self._bar.update(self._task, completed=done, eta=show_seconds(eta_s))
-        if run.status is not Status.OK:
+        if self._failures.news(run):
             self.say(f"{run.cell}: {summary(run)}")
 
     def say(self, text: str) -> None:
