@@ -51,6 +51,8 @@ def compose(
         "time_based": "1",
         "runtime": _fio_time(sweep.info.runtime_s),
         "ramp_time": _fio_time(sweep.info.ramp_s),
+        # With fio's default of randrepeat=1 the seed is ignored (seen with 3.33).
+        "randrepeat": "0",
         "randseed": str(randseed),
         f"{sweep.info.latency}_percentiles": "1",
     }

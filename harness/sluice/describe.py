@@ -2,8 +2,8 @@
 
 The harness knows no option of the engine by heart: names, types, defaults and bounds come from this
 document, whose form is
-``{"schema": 1, "tunables": [{"name", "type", "default", "min", "max", "values", "unit", "scope",
-"live", "help"}], "stats": [{"name", "kind", "unit", "help"}]}``.
+``{"schema": 1, "release": "fio-3.33", "tunables": [{"name", "type", "default", "min", "max",
+"values", "unit", "scope", "live", "help"}], "stats": [{"name", "kind", "unit", "help"}]}``.
 """
 
 from __future__ import annotations
@@ -94,6 +94,12 @@ class Table:
     document: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def fio_release(self) -> str | None:
+        """The fio that the engine was built for, e.g. ``3.33``; None when it doesn't say."""
+        release = self.document.get("release")
+        return release.removeprefix("fio-") if isinstance(release, str) else None
+
+    @property
     def stats_option(self) -> str | None:
         """The option that names the file for the engine's statistics; None: it has none."""
         return next((name for name in STATS_OPTIONS if name in self.tunables), None)
@@ -133,17 +139,25 @@ def load(source: Path | None = None) -> Table:
 
 
 def _tunable(row: Mapping[str, Any]) -> Tunable:
-    values = row.get("values")
     return Tunable(
         name=str(row["name"]),
         type=str(row.get("type", "str")),
         default=_text(row.get("default")) or "",
         minimum=_text(row.get("min")),
         maximum=_text(row.get("max")),
-        values=tuple(str(value) for value in values) if isinstance(values, list) else (),
+        values=_names(row.get("values")),
         unit=str(row.get("unit") or ""),
         help=str(row.get("help") or ""),
         scope=str(row.get("scope") or ""),
+    )
+
+
+def _names(values: Any) -> tuple[str, ...]:
+    """Values of an enum, each a text or ``{"name", "help"}``."""
+    if not isinstance(values, list):
+        return ()
+    return tuple(
+        str(one["name"] if isinstance(one, dict) and "name" in one else one) for one in values
     )
 
 

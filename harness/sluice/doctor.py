@@ -84,16 +84,14 @@ def _engine(program: str) -> Iterator[Finding]:
         )
         return
     try:
-        fio = Fio(program)
-        job = f"[global]\nioengine=external:{plugin}\n[probe]\nfilename=probe\nsize=4k\nrw=read\n"
-        words = fio.check_job(job)
+        words = Fio(program).check_engine(plugin)
     except SluiceError as error:
-        words = [str(error)]
+        words = str(error)
     if words:
         yield Finding(
             "engine",
             Level.FAIL,
-            f"fio doesn't take {plugin}: {words[0]}",
+            f"fio doesn't take {plugin}: {words}",
             "build it against this fio: ci/setup",
         )
         return

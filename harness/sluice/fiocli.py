@@ -17,6 +17,9 @@ from pathlib import Path
 
 from sluice.errors import SluiceError
 
+_COMPLAINT = re.compile(
+    r"out of range|failed parsing|bad option|not within|bad float|too large", re.IGNORECASE
+)
 _FIELD = re.compile(r"^\s*(?P<key>alias|type|default|range|valid values|min|max):\s*(?P<rest>.*)$")
 
 
@@ -101,9 +104,31 @@ class Fio:
             job = Path(scratch) / "job.fio"
             job.write_text(text, encoding="utf-8")
             done = self._call(["--parse-only", str(job)], folder or Path(scratch))
-        lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
+        lines = [line.strip() for line in (done.stderr + done.stdout).splitlines()]
         words = [line for line in lines if line and not line.startswith("fio: job ")]
-        return (words or [f"exit code {done.returncode}"]) if done.returncode else []
+        if done.returncode:
+            return words or [f"exit code {done.returncode}"]
+        # 3.33 says "min value out of range", ignores the option, and ends with 0.
+        return [line for line in words if _COMPLAINT.search(line)]
+
+    def check_engine(self, library: Path) -> str:
+        """Why fio can't load an external engine, in its own words; '' when it can.
+
+        ``--parse-only`` passes over a library that doesn't load, and ``--enghelp`` says no more
+        than "not loadable", so this lays out a file of 4 KiB with it in a scratch folder."""
+        with tempfile.TemporaryDirectory(prefix="sluice-check-") as scratch:
+            done = self._call(
+                [
+                    "--name=probe",
+                    f"--ioengine=external:{library}",
+                    "--size=4k",
+                    "--filename=probe",
+                    "--create_only=1",
+                ],
+                Path(scratch),
+            )
+        words = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+        return "" if done.returncode == 0 else (words or [f"exit code {done.returncode}"])[0]
 
     def _ask(self, *arguments: str) -> str:
         done = self._call(list(arguments), None)

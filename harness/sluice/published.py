@@ -25,7 +25,7 @@ def load(spec: PublishedSpec, axes: tuple[Axis, ...], workloads: tuple[Workload,
         raise SluiceError(f"{where}: no workload '{spec.workload}'{near(spec.workload, names)}")
     points = []
     for row in _rows(spec, where):
-        if all(row[column] == text for column, text in spec.where.items()):
+        if all(row[column] in texts for column, texts in spec.where.items()):
             points += _points(spec, axis, row, where)
     if not points:
         raise SluiceError(f"{where}: no row fits 'where': nothing to plot beside")

@@ -45,6 +45,11 @@ def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
     engine_argument, own = resolve_engine(file.engine, fio, str(path))
     if own and table is None:
         table = describe.load()
+    if own and table and table.fio_release not in (None, fio.version):
+        raise SluiceError(
+            f"{path}: the engine is built for fio {table.fio_release}, {fio.program} is "
+            f"{fio.version}: build it again (ci/setup), or name the other fio with --fio"
+        )
     options = Options(fio, table if own else None, file.engine)
     for name, text in file.options.items():
         options.check(name, text, f"{path}: options.{name}")

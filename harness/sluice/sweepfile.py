@@ -36,6 +36,7 @@ HARNESS_OPTIONS = frozenset(
         "timeout",
         "time_based",
         "ramp_time",
+        "randrepeat",
         "randseed",
         "filename",
         "directory",
@@ -243,7 +244,7 @@ def _published(table: Table, folder: Path) -> PublishedSpec | None:
         columns=one.texts("columns"),
         map=one.texts("map"),
         series=tuple(series),
-        where=one.texts("where"),
+        where=_where(one),
         scale=one.number("scale", 1.0),
     )
     one.done()
@@ -253,6 +254,15 @@ def _published(table: Table, folder: Path) -> PublishedSpec | None:
             "columns = {axis value = column}"
         )
     return spec
+
+
+def _where(published: Table) -> dict[str, tuple[str, ...]]:
+    wanted = Table(published.any("where", {}), f"{published.where}: where")
+    found = {}
+    for column, raw in wanted.rest().items():
+        texts = raw if isinstance(raw, list) else [raw]
+        found[column] = tuple(scalar(text, f"{wanted.where}.{column}") for text in texts)
+    return found
 
 
 def _seconds(table: Table, key: str, default: str) -> float:

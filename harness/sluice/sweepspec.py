@@ -66,8 +66,8 @@ class PublishedSpec:
     map: dict[str, str]
     """Text in column `x` -> axis value."""
     series: tuple[str, ...]
-    where: dict[str, str]
-    """Column -> text that a row must have."""
+    where: dict[str, tuple[str, ...]]
+    """Column -> texts of which a row must have one."""
     scale: float
 
 
