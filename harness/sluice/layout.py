@@ -7,6 +7,7 @@ every cell finds the same state.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -35,15 +36,15 @@ def lay_out(fio: Fio, job: JobFile, placement: Placement, data: DataFolder) -> b
     filler = _filler(job)
     note = data.path / _NOTE
     done = _notes(note)
-    key = placement.path.name
     text = filler.render()
-    if done.get(key) == text and _all_there(filler, placement):
+    key = f"{placement.path.name} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    if key in done and _all_there(filler, placement):
         return False
     _check_room(filler, placement)
     if not placement.shared:
         placement.path.mkdir(exist_ok=True)
-    script = data.path / f"{key}.layout.fio"
-    output = data.path / f"{key}.layout.txt"
+    script = data.path / f"{placement.path.name}.layout.fio"
+    output = data.path / f"{placement.path.name}.layout.txt"
     try:
         script.write_text(text, encoding="utf-8")
         ended = process.run(
@@ -70,8 +71,7 @@ def lay_out(fio: Fio, job: JobFile, placement: Placement, data: DataFolder) -> b
     if ended.returncode:
         said = words[0] if words else f"exit code {ended.returncode}"
         raise SluiceError(f"{placement.path}: fio couldn't lay it out: {said}")
-    done[key] = text
-    note.write_text(json.dumps(done, indent=1), encoding="utf-8")
+    note.write_text(json.dumps([*done, key], indent=1), encoding="utf-8")
     return True
 
 
@@ -156,9 +156,10 @@ def _all_there(filler: JobFile, placement: Placement) -> bool:
     return sizes >= _bytes(filler) > 0
 
 
-def _notes(note: Path) -> dict[str, str]:
+def _notes(note: Path) -> list[str]:
+    """What has been laid out in this folder before."""
     try:
         found = json.loads(note.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return {}
-    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
+        return []
+    return [str(one) for one in found] if isinstance(found, list) else []
