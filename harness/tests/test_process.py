@@ -1,0 +1,92 @@
+"""A bound that nothing of a process tree outlives."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sluice import process
+
+# Like fio's jobs: leaves the session, ignores SIGTERM, and outlives its parent.
+STUBBORN = """
+import os, signal, sys, time
+for depth in range(2):
+    if os.fork() == 0:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(60)
+            os._exit(0)
+        time.sleep(60)
+        os._exit(0)
+open("ready", "w").close()
+time.sleep({parent})
+"""
+
+
+def run(tmp_path: Path, code: str, timeout_s: float, mark: str) -> process.Ended:
+    return process.run(
+        [sys.executable, "-c", code], tmp_path, mark, timeout_s, tmp_path / "out", tmp_path / "err"
+    )
+
+
+def test_a_timeout_ends_the_whole_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_GRACE_S", 0.2)
+    mark = f"t/{os.getpid()}/timeout"
+    ended = run(tmp_path, STUBBORN.format(parent=60), 1.0, mark)
+    assert (tmp_path / "ready").exists()
+    assert ended.timed_out
+    assert ended.stuck == ()
+    assert process.marked(mark) == []
+
+
+def test_a_child_that_fails_leaves_nobody_behind(tmp_path: Path) -> None:
+    mark = f"t/{os.getpid()}/fail"
+    ended = run(tmp_path, STUBBORN.format(parent=0) + "\nsys.exit(3)", 20.0, mark)
+    assert ended.returncode == 3
+    assert process.marked(mark) == []
+
+
+def test_a_mark_holds_for_what_is_below_it(tmp_path: Path) -> None:
+    mark = f"t/{os.getpid()}/below"
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(60)"],
+        env={**os.environ, process.MARK: f"{mark}/run-1"},
+    )
+    while child.pid not in process.marked(mark):
+        time.sleep(0.01)
+    assert process.marked(mark[:-1]) == []  # a longer name isn't "below"
+    process.kill_marked(mark)
+    assert child.wait(5) == -signal.SIGKILL
+
+
+def test_output_and_time_are_kept(tmp_path: Path) -> None:
+    ended = run(tmp_path, "import sys; print('out'); print('err', file=sys.stderr)", 20.0, "t/o")
+    assert (tmp_path / "out").read_text() == "out\n"
+    assert (tmp_path / "err").read_text() == "err\n"
+    assert ended.returncode == 0
+    assert not ended.timed_out
+    assert 0 < ended.seconds < 20
+
+
+def test_ctrl_c_ends_the_tree(tmp_path: Path) -> None:
+    mark = f"t/{os.getpid()}/ctrl-c"
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom sluice import process\n"
+        f"folder = Path({str(tmp_path)!r})\n"
+        "process.run([sys.executable, '-c', 'import time; time.sleep(60)'], folder, "
+        f"{mark!r}, 60, folder / 'out', folder / 'err')\n"
+    )
+    harness = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    while not process.marked(mark):
+        time.sleep(0.02)
+    harness.send_signal(signal.SIGINT)
+    assert harness.wait(20) != 0
+    assert process.marked(mark) == []
