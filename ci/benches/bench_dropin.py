@@ -1,18 +1,13 @@
 """drop-in: is sluice in the place of fio's io_uring engine as fast, and as cheap?"""
 
 import argparse
-import shutil
-from dataclasses import asdict
 from pathlib import Path
 
-from . import dropin_plan, environment, report, testfile
+from . import dropin_plan, plugin, runner, testfile
 from .errors import BenchError
-from .progress import Progress
+from .runner import ROOT
 from .settings import Settings
 from .sides import is_plugin
-from .verdict import MISSED
-
-ROOT = Path(__file__).resolve().parents[2]
 
 NAME = "drop-in"
 SUMMARY = "fio's io_uring engine against sluice in its place: IOPS, CPU, instructions, memory"
@@ -55,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--file",
         type=Path,
         default=ROOT / "build/bench/drop-in.dat",
-        help="file to read and write; made if missing, refused if a stranger (default %(default)s)",
+        help="file to read and write, made if missing, refused if not ours (default %(default)s)",
     )
     add("--size", help=f"its size (default {FULL['size']})")
     add(
@@ -66,7 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--case", default="*", metavar="GLOB", help="only the cases whose names match")
     add("--tuned", action="store_true", help="time the tuned arm too (it is always counted)")
-    add("--baseline", default="io_uring", metavar="ENGINE", help="default %(default)s")
+    add(
+        "--baseline",
+        default="io_uring",
+        metavar="ENGINE",
+        help="default %(default)s; an older plugin will do",
+    )
     add(
         "--sluice-engine",
         default=f"external:{ROOT}/build/lib/sluice.so",
@@ -109,55 +109,21 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
 def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
-    sections = dropin_plan.sections(settings, args.baseline, args.sluice_engine, args.tuned)
-    steps = [step for section in sections for step in section.steps()]
-    if not steps:
-        raise BenchError(f"no case matches {args.case!r} (-h says how cases are named)")
-    _check_tools({"fio", *(tool for section in sections for tool in section.tools)})
-    head = _head(args, settings)
-    print("\n".join(_words(args, settings)), flush=True)
-    progress = Progress(sum(step.expected_s for step in steps), len(steps))
-    try:
-        with testfile.prepared(settings.path, settings.size):
-            for step in steps:
-                progress.step(step.what, step.expected_s)
-                step.action()
-    finally:
-        progress.done()
-    cases = [case for section in sections for case in section.cases()]
-    notes = [note for section in sections for note in getattr(section, "notes", list)()]
-    report.stored(
-        args.json,
-        {**head, "notes": notes},
-        cases,
-        {section.name: section.raw() for section in sections},
-    )
-    print(
-        report.table(cases), *notes, f"{report.summary(cases)}; raw values: {args.json}", sep="\n"
-    )
-    return 2 if any(case.verdict == MISSED for case in cases) else 0
-
-
-def _check_tools(names: set[str]) -> None:
-    """Now, and not after ten minutes of other runs."""
-    missing = sorted(name for name in names if not shutil.which(name))
-    if missing:
-        raise BenchError(f"not installed: {', '.join(missing)} (ci/setup bench installs them)")
-
-
-def _head(args: argparse.Namespace, settings: Settings) -> dict:
-    """Before the first run, so that the load average is the machine's, not ours."""
-    return {
-        "bench": NAME,
-        "environment": environment.described(ROOT, settings.path),
-        "settings": {
-            key: str(value) if isinstance(value, Path) else value
-            for key, value in asdict(settings).items()
-        },
-        "baseline": args.baseline,
-        "sluice": args.sluice_engine,
-        "how": _words(args, settings),
-    }
+    with plugin.held(args.sluice_engine) as sluice, plugin.held(args.baseline) as baseline:
+        sections = dropin_plan.sections(settings, baseline.engine, sluice.engine, args.tuned)
+        if not sections:
+            raise BenchError(f"no case matches {args.case!r} (-h says how cases are named)")
+        words = _words(args, settings)
+        print("\n".join(words), flush=True)
+        head = runner.head_of(
+            NAME,
+            settings,
+            how=words,
+            baseline={"engine": args.baseline, "sha256": baseline.sha256},
+            sluice={"engine": args.sluice_engine, "sha256": sluice.sha256},
+        )
+        file = testfile.prepared(settings.path, settings.size)
+        return runner.run(sections, file, head, args.json)
 
 
 HOW = """\

@@ -24,7 +24,7 @@ class FioRun:
     clat_p50_ns: float
     clat_p99_ns: float
     job_cpu_s: float
-    """usr + sys as fio says: its job threads alone, no helper thread of an engine."""
+    """usr + sys as fio says: of its job threads alone."""
     job_switches: int
     process_cpu_s: float
     process_switches: int
@@ -33,7 +33,7 @@ class FioRun:
 
 
 def run(job: Job, prefix: tuple[str, ...] = (), watch_memory: bool = False) -> FioRun:
-    """Runs a job, under `prefix` (valgrind, strace) if there is one. Raises with fio's own words."""
+    """Runs a job, under `prefix` (valgrind, strace) if any. Raises with fio's own words."""
     with tempfile.TemporaryDirectory(prefix="sluice-bench-") as folder:
         output = Path(folder) / "fio.json"
         argv = [*prefix, *job.argv(output)]

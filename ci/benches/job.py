@@ -16,7 +16,8 @@ class Arm:
 
     @property
     def label(self) -> str:
-        return " ".join((self.engine, *self.options))
+        """For a reader: a plugin by its file's name, since what runs is a copy somewhere."""
+        return " ".join((self.engine.rpartition("/")[2], *self.options))
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,9 @@ class PeakMemory:
             note=f"{before:.1f} -> {after:.1f} MiB",
         )
 
+    def notes(self) -> list[str]:
+        return []
+
     def raw(self) -> list[dict]:
         return [
             {"case": group.case_name(arm), "peak_mib": peaks}

@@ -125,6 +125,9 @@ class PairedIops:
         startup = ratios.percentile(self._startups_cpu_s[arm.label], 0.5)
         return max(run.process_cpu_s - startup, 1e-9) / run.ios
 
+    def notes(self) -> list[str]:
+        return []
+
     def raw(self) -> list[dict]:
         return [{"startups_cpu_s": self._startups_cpu_s}, *self._log]
 

@@ -102,5 +102,8 @@ class PerIoCounts:
             details={"base": vars(base), "side": vars(side), "n": self._ios},
         )
 
+    def notes(self) -> list[str]:
+        return []
+
     def raw(self) -> list[dict]:
         return self._log

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from .job import Arm
 
 BASE, AGAIN, TUNED, ALL, OFF = "base", "again", "tuned", "all", "off"
+EXTERNAL = "external:"
 SLUICE = (ALL, OFF)
 
 
@@ -24,7 +25,7 @@ class Sides:
 
 def is_plugin(engine: str) -> bool:
     """Anything else is a stand-in for a plugin that isn't there yet and knows no sluice option."""
-    return engine.startswith("external:") or engine == "sluice"
+    return engine.startswith(EXTERNAL) or engine == "sluice"
 
 
 def on_file(baseline: str, sluice: str) -> Sides:

@@ -30,5 +30,8 @@ class Section(Protocol):
     def cases(self) -> list[Case]:
         """What came out, once every step has run."""
 
+    def notes(self) -> list[str]:
+        """Lines for under the table."""
+
     def raw(self) -> list[dict]:
         """Every value that was read."""
