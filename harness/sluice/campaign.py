@@ -16,13 +16,15 @@ without one is a run that was cut short, and is made again on resume under anoth
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 import secrets
+import shlex
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sluice import encode, files, migrate
+from sluice import encode, files, migrate, paths
 from sluice.errors import SluiceError
 from sluice.executor import OUTPUT, STDERR, STDOUT
 from sluice.lock import Lock
@@ -39,6 +41,22 @@ class Campaign:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.name = folder.name
+
+    @property
+    def mark(self) -> str:
+        """What every process of this campaign carries (see `process`); another store's campaign
+        of the same name has another one."""
+        place = hashlib.sha256(str(self.folder.absolute()).encode()).hexdigest()[:12]
+        return f"{self.name}@{place}"
+
+    @property
+    def resume_command(self) -> str:
+        """The shell command that goes on with it."""
+        words = ["sluice", "run", "--resume", self.name]
+        store = self.folder.absolute().parent
+        if store != paths.default_store().absolute():
+            words += ["--store", str(store)]
+        return shlex.join(words)
 
     @classmethod
     def create(cls, folder: Path, header: Results) -> Campaign:

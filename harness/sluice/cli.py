@@ -20,6 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
     arguments = parser().parse_args(argv)
     signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGHUP, _interrupt)
     try:
         return int(arguments.verb(arguments))
     except SluiceError as error:
@@ -129,7 +130,7 @@ def _positive(text: str) -> int:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """SIGTERM ends like Ctrl-C: fio's tree is killed and what is done is kept."""
+    """SIGTERM and a closed terminal end like Ctrl-C: fio's tree is killed, what is done is kept."""
     raise KeyboardInterrupt
 
 

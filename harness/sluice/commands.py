@@ -149,10 +149,7 @@ def _session(session: Session, fio: Fio, data: DataFolder) -> int:
             results = runner.run(session, teller)
         except KeyboardInterrupt:
             kept = len(campaign.run_names())
-            teller.say(
-                f"interrupted; {kept} runs are kept: go on with "
-                f"`sluice run --resume {campaign.name}`"
-            )
+            teller.say(f"interrupted; {kept} runs are kept: go on with `{campaign.resume_command}`")
             return 130
     return _conclude(results)
 

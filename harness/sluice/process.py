@@ -12,10 +12,13 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 MARK = "SLUICE_RUN"
 _GRACE_S = 3.0
@@ -50,25 +53,30 @@ def run(
     begin = time.monotonic()
     child_environment = {**(environment or os.environ), MARK: mark}
     with stdout.open("wb") as out, stderr.open("wb") as err:
-        child = subprocess.Popen(
-            list(argv),
-            cwd=folder,
-            env=child_environment,
-            stdout=out,
-            stderr=err,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        child: subprocess.Popen[bytes] | None = None
         timed_out = False
         stuck: tuple[int, ...] = ()
         try:
+            with Deferred():  # an interrupt inside Popen would leave a child that nobody knows
+                child = subprocess.Popen(
+                    list(argv),
+                    cwd=folder,
+                    env=child_environment,
+                    stdout=out,
+                    stderr=err,
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
             child.wait(timeout_s)
         except subprocess.TimeoutExpired:
             timed_out = True
-            stuck = _end(child, mark)
+            if child is not None:
+                stuck = _end(child, mark)
         except BaseException:
-            _end(child, mark)
+            if child is not None:
+                _end(child, mark)
             raise
+    assert child is not None
     if child.returncode:
         stuck = stuck or kill_marked(mark)
     code = child.returncode if child.returncode is not None else -signal.SIGKILL
@@ -105,13 +113,39 @@ def marked(mark: str) -> list[int]:
     return found
 
 
+class Deferred:
+    """Holds back the signals that end a sweep (Ctrl-C, SIGTERM, a closed terminal) until it is
+    left, and then delivers the last of them. Does nothing outside the main thread, which is the
+    only one that gets them."""
+
+    def __init__(self) -> None:
+        self._caught: list[int] = []
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Deferred:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self._caught:
+            signal.raise_signal(self._caught[-1])
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._caught.append(number)
+
+
 def _end(child: subprocess.Popen[bytes], mark: str) -> tuple[int, ...]:
-    child.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        child.wait(_GRACE_S)
-    stuck = kill_marked(mark)
-    try:
-        child.wait(1.0)
-    except subprocess.TimeoutExpired:
-        stuck = tuple({*stuck, child.pid})
+    with Deferred():  # a second Ctrl-C must not stop the cleaning up
+        child.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(_GRACE_S)
+        stuck = kill_marked(mark)
+        try:
+            child.wait(1.0)
+        except subprocess.TimeoutExpired:
+            stuck = tuple({*stuck, child.pid})
     return stuck

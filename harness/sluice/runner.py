@@ -50,7 +50,7 @@ def run(session: Session, progress: Progress) -> Results:
     campaign = session.campaign
     with campaign.locked():
         # A harness that was killed leaves its fio behind, which would disturb these runs.
-        process.kill_marked(campaign.name)
+        process.kill_marked(campaign.mark)
         header = campaign.header()
         ended = session.store.runs(campaign)
         todo = plan.remaining(header.blocks, ended, session.retry)
@@ -93,7 +93,7 @@ def _one(session: Session, header: Results, item: plan.Item) -> Run:
         cell,
         item.block.randseed,
         folder,
-        f"{session.campaign.name}/{folder.name}",
+        f"{session.campaign.mark}/{folder.name}",
     )
     outcome = session.executor.run(order)
     pack(folder)
@@ -164,9 +164,9 @@ def _lost(error: OSError, campaign: Campaign) -> SluiceError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return SluiceError(
             f"{campaign.folder}: the disk is full; {kept} runs are kept: free "
-            f"space, then `sluice run --resume {campaign.name}`"
+            f"space, then `{campaign.resume_command}`"
         )
     return SluiceError(
         f"{error.filename or campaign.folder}: {error.strerror}; {kept} runs are "
-        f"kept: mend it, then `sluice run --resume {campaign.name}`"
+        f"kept: mend it, then `{campaign.resume_command}`"
     )

@@ -16,6 +16,7 @@ import pytest
 from conftest import SWEEP, SweepMaker
 
 from sluice import cli, process, store
+from sluice.campaign import Campaign
 from sluice.model import Status
 
 SLOW = "time.sleep(0.2)\nsay(output)"
@@ -174,7 +175,7 @@ def test_nothing_ran_has_its_own_code(
     assert {one.status for one in store.load(tmp_path / "store").runs} == {Status.FAILED}
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_killed_sweep_goes_on_where_it_stopped(
     make_sweep: SweepMaker, fake_fio: Callable[[str], str], tmp_path: Path, how: signal.Signals
 ) -> None:
@@ -182,15 +183,16 @@ def test_a_killed_sweep_goes_on_where_it_stopped(
     command = [sys.executable, "-m", "sluice", "run", str(make_sweep()), "--fio", fio]
     harness = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     runs = tmp_path / "store" / "small-0001" / "runs"
+    mark = Campaign(runs.parent).mark
     limit = time.monotonic() + 60
-    while len(list(runs.glob("*/run.json"))) < 2 or not process.marked("small-0001"):
+    while len(list(runs.glob("*/run.json"))) < 2 or not process.marked(mark):
         assert time.monotonic() < limit
         time.sleep(0.02)
     harness.send_signal(how)
     code = harness.wait(30)
     assert code == (-9 if how is signal.SIGKILL else 130)
     if how is not signal.SIGKILL:
-        assert process.marked("small-0001") == []
+        assert process.marked(mark) == []
     kept = {path.parent.name for path in runs.glob("*/run.json")}
     assert 2 <= len(kept) < 8
     done = sluice("run", "--resume", "--fio", fio)

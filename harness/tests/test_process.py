@@ -76,17 +76,30 @@ def test_output_and_time_are_kept(tmp_path: Path) -> None:
     assert 0 < ended.seconds < 20
 
 
-def test_ctrl_c_ends_the_tree(tmp_path: Path) -> None:
-    mark = f"t/{os.getpid()}/ctrl-c"
-    code = (
-        "import sys\nfrom pathlib import Path\nfrom sluice import process\n"
-        f"folder = Path({str(tmp_path)!r})\n"
-        "process.run([sys.executable, '-c', 'import time; time.sleep(60)'], folder, "
-        f"{mark!r}, 60, folder / 'out', folder / 'err')\n"
+LOOP = """
+import itertools, sys
+from pathlib import Path
+from sluice import process
+folder = Path({folder!r})
+print("go", flush=True)
+for number in itertools.count():
+    process.run(["sleep", "0.005"], folder, f"{mark}/{{number}}", 9, folder / "out", folder / "err")
+"""
+
+
+@pytest.mark.parametrize("delay_ms", range(0, 16, 2))
+def test_ctrl_c_at_any_moment_leaves_nobody_behind(tmp_path: Path, delay_ms: int) -> None:
+    """Also while the child is being started, when nobody knows its number yet."""
+    mark = f"t/{os.getpid()}/ctrl-c-{delay_ms}"
+    code = LOOP.format(folder=str(tmp_path), mark=mark)
+    harness = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
-    harness = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-    while not process.marked(mark):
-        time.sleep(0.02)
+    assert harness.stdout is not None
+    assert harness.stdout.readline() == b"go\n"
+    time.sleep(0.03 + delay_ms / 1000)
     harness.send_signal(signal.SIGINT)
-    assert harness.wait(20) != 0
+    assert b"KeyboardInterrupt" in harness.communicate(timeout=20)[1]
     assert process.marked(mark) == []
