@@ -6,11 +6,10 @@ measuring ends at a spelling mistake in the last cell.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice import describe, jobfile, paths, published, sweepfile
+from sluice import cells, describe, jobfile, paths, published, sweepfile
 from sluice.axes import Options
 from sluice.describe import Table
 from sluice.errors import SluiceError, near
@@ -19,7 +18,7 @@ from sluice.jobfile import JobFile
 from sluice.model import Axis, Cell, Role, SweepInfo, Workload
 from sluice.sweepspec import SweepFile, WorkloadSpec
 
-_OPEN_LOOP = ("rate_iops", "rate", "thinktime")
+_OPEN_LOOP = ("rate_iops", "rate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,8 @@ def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
             raise SluiceError(
                 f"{path}: '{axis.name}' is both an axis and an option: delete one of the two"
             )
-    workloads = tuple(_workload(spec, str(path)) for spec in file.workloads)
+    paced = {*file.options, *(axis.name for axis in axes if axis.role is not Role.NEIGHBOUR)}
+    workloads = tuple(_workload(spec, paced, str(path)) for spec in file.workloads)
     if all(axis.role is Role.NEIGHBOUR for axis in axes) and not any(
         workload.interference for workload in workloads
     ):
@@ -84,7 +84,7 @@ def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
     return Sweep(
         file,
         info,
-        _cells(file, axes),
+        cells.lay(file, axes),
         options,
         engine_argument,
         table.stats_option if own and table else None,
@@ -111,7 +111,7 @@ def resolve_engine(engine: str, fio: Fio, where: str) -> tuple[str, bool]:
     return engine, False
 
 
-def _workload(spec: WorkloadSpec, where: str) -> Workload:
+def _workload(spec: WorkloadSpec, set_by_sweep: set[str], where: str) -> Workload:
     job = jobfile.read(spec.job).flattened()
     roles = {section.name: Role.MEASURED for section in job.jobs}
     if len(roles) < len(job.jobs):
@@ -127,47 +127,15 @@ def _workload(spec: WorkloadSpec, where: str) -> Workload:
                 )
             roles[section.name] = Role.NEIGHBOUR
             job.sections.append(section)
-    return Workload(spec.name, job.render(), roles, spec.title, _open_loop(job, roles))
-
-
-def _open_loop(job: JobFile, roles: dict[str, Role]) -> bool:
-    """Whether the measured jobs are paced rather than driven by their own completions."""
-    return any(
-        option in section.options
-        for section in job.jobs
-        if roles[section.name] is Role.MEASURED
-        for option in _OPEN_LOOP
+    return Workload(
+        spec.name, job.render(), roles, spec.title, _open_loop(job, roles, set_by_sweep)
     )
 
 
-def _cells(file: SweepFile, axes: tuple[Axis, ...]) -> tuple[Cell, ...]:
-    """Every workload under every combination; those that a [[skip]] names carry its reason."""
-    for skip in file.skips:
-        for name, text in skip.when.items():
-            known = (
-                [one.name for one in file.workloads]
-                if name == "workload"
-                else [value.text for axis in axes if axis.name == name for value in axis.values]
-            )
-            if text not in known:
-                raise SluiceError(
-                    f"{skip.where}: when.{name} = '{text}': no such value{near(text, known)}"
-                )
-    cells = []
-    for workload in file.workloads:
-        for combination in itertools.product(*(axis.values for axis in axes)):
-            values = {axis.name: value.text for axis, value in zip(axes, combination, strict=True)}
-            facts = values | {"workload": workload.name}
-            reason = next(
-                (
-                    skip.reason
-                    for skip in file.skips
-                    if all(facts[name] == text for name, text in skip.when.items())
-                ),
-                None,
-            )
-            text = ",".join(f"{name}={value}" for name, value in values.items())
-            cells.append(Cell(f"{workload.name}/{text}", workload.name, values, reason))
-    if all(cell.skipped for cell in cells):
-        raise SluiceError(f"{file.path}: every cell is skipped: nothing would run")
-    return tuple(cells)
+def _open_loop(job: JobFile, roles: dict[str, Role], set_by_sweep: set[str]) -> bool:
+    """Whether the measured jobs are paced rather than driven by their own completions."""
+    names = set(set_by_sweep)
+    for section in job.jobs:
+        if roles[section.name] is Role.MEASURED:
+            names |= section.options.keys()
+    return not names.isdisjoint(_OPEN_LOOP)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import SWEEP, SweepMaker
 
-from sluice import sweep
+from sluice import cells, sweep
 from sluice.describe import Table
 from sluice.errors import SluiceError
 from sluice.fiocli import Fio, parse_option
@@ -153,6 +153,25 @@ def test_cells_are_every_combination_in_every_workload(
     workload = loaded.info.workloads[1]
     assert workload.interference
     assert workload.roles == {"reader": Role.MEASURED, "neighbour": Role.NEIGHBOUR}
+
+
+def test_a_neighbours_axis_varies_only_where_there_is_one(
+    make_sweep: SweepMaker, fio: Fio, table: Table
+) -> None:
+    axis = {"iodepth = [1, 8]": "iodepth = {values = [1, 8], jobs = 'neighbour'}"}
+    loaded = sweep.load(make_sweep(SWEEP + INTERFERENCE, replace=axis), fio, table)
+    assert [cell.skipped for cell in loaded.cells] == [None, cells.NO_NEIGHBOUR, None, None]
+
+
+@pytest.mark.parametrize(
+    ("more", "paced"), [("", False), ("[options]\nrate_iops = 100", True), ("rate = [5]", True)]
+)
+def test_open_loop_is_known(
+    make_sweep: SweepMaker, fake_fio: Callable[..., str], table: Table, more: str, paced: bool
+) -> None:
+    path = make_sweep(SWEEP + more, job="[reader]\nrw=read\n")
+    loaded = sweep.load(path, Fio("fio") if more else Fio(fake_fio("")), table)
+    assert loaded.info.workloads[0].open_loop is paced
 
 
 CSV = "setup,queue,iops\na,on,100\na,off,250\nb,on,\n"
