@@ -1,0 +1,81 @@
+// Request: one I/O on its way from fio to a device and back.
+//
+// Life: idle -> staged -> (waiting -> granted ->) at_device -> found -> idle. A request lives in a
+// fixed slot of its session (fio's io_u index); nothing is allocated per I/O. It completes exactly
+// once, with the bytes transferred or -errno; Session checks that, in release builds too.
+#pragma once
+
+#include <boost/intrusive/slist.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+#include "scheduler/config/io_class.h"
+
+namespace sluice {
+
+class Device;
+class Leaf;
+class Mailbox;
+
+enum class Op : std::uint8_t { read, write, flush, data_sync, trim };
+inline constexpr unsigned kOps = 5;
+
+enum class RequestState : std::uint8_t {
+  idle,       ///< the slot is free
+  staged,     ///< taken from fio, not yet handed to the stack
+  waiting,    ///< in the leaf's queue
+  granted,    ///< may go to the device; in the owner's mailbox or about to be issued
+  at_device,  ///< submitted
+  found,      ///< completion seen, not yet told to fio
+};
+
+/// What was done to a request decides how it completes, never what the mode is by then
+/// (OpenZFS #16591: toggling the mode in flight).
+enum class Path : std::uint8_t {
+  bypassed,  ///< holds no permission of the queue
+  queued,    ///< holds one: to be given back at completion
+};
+
+/// A session's view of one open file. Owned by the session; stable while I/O is in flight on it.
+struct Target {
+  Leaf* leaf = nullptr;      ///< whose queue the I/O passes
+  Device* device = nullptr;  ///< where it ends
+  int fd = -1;               ///< -1 for devices without files
+  int fixed_slot = -1;       ///< index in the owner's ring of registered files, or -1
+};
+
+/// Threads: the owner's, except while a queue or the courier holds it (state waiting or granted;
+/// hand-over is by the leaf's or the mailbox's mutex). `issued_ns` may be read by anyone.
+struct Request {
+  // What fio asked for.
+  void* buffer = nullptr;
+  std::uint64_t offset = 0;  ///< bytes
+  std::uint32_t length = 0;  ///< bytes
+  Op op = Op::read;
+  IoClass io_class = IoClass::sync_read;
+  // Where it stands.
+  RequestState state = RequestState::idle;
+  Path path = Path::bypassed;
+  std::uint32_t slot = 0;   ///< index in the owner's array == fio's io_u->index
+  std::int32_t result = 0;  ///< bytes, or -errno; valid in state found
+  Target* target = nullptr;
+  Mailbox* owner = nullptr;
+
+  std::uint64_t arrived_ns = 0;  ///< handed to the stack
+  /// Handed to the device; 0 while it is not there. The in-flight table: an observer that scans
+  /// the slots sees every I/O at a device with its age, bypassed or not, at no cost to the owner
+  /// but a plain store.
+  std::atomic<std::uint64_t> issued_ns{0};
+  std::uint64_t found_ns = 0;  ///< completion seen by whoever polled
+
+  boost::intrusive::slist_member_hook<> link;
+};
+
+/// FIFO of requests; O(1) splice; knows its size. Links live in the requests.
+using RequestList = boost::intrusive::slist<
+    Request,
+    boost::intrusive::member_hook<Request, boost::intrusive::slist_member_hook<>, &Request::link>,
+    boost::intrusive::cache_last<true>, boost::intrusive::constant_time_size<true>>;
+
+}  // namespace sluice
