@@ -1,0 +1,62 @@
+// Courier: issues granted requests whose owner is busy elsewhere.
+//
+// A grant that its owner doesn't collect holds a slot of the leaf that nobody uses: a job in
+// thinktime would starve the others. So after a grace period a thread with a channel of its own
+// carries the request to the device and its completion back to the owner's mailbox.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "scheduler/base/clock.h"
+#include "scheduler/io/device.h"
+#include "scheduler/queue/leaf_queue.h"
+
+namespace sluice {
+
+/// Threads: watch() and forget() any; the rest runs on the courier's own thread, which starts with
+/// the first watch() and ends with the object. One courier serves one kind of device.
+class Courier {
+ public:
+  /// Long enough that a job in fio's own code comes back first, short against any thinktime.
+  static constexpr std::uint64_t kGraceNs = 200'000;
+  static constexpr unsigned kDepth = 256;
+
+  Courier(std::shared_ptr<ChannelFactory> channels, const Clock& clock)
+      : channels_(std::move(channels)), clock_(clock) {}
+  ~Courier();
+  Courier(const Courier&) = delete;
+  Courier& operator=(const Courier&) = delete;
+
+  /// The mailbox has grants that may stay uncollected. Requires forget() before it is destroyed.
+  void watch(Mailbox& mailbox);
+  void forget(Mailbox& mailbox);
+
+ private:
+  void run();
+  bool open_channel();
+  /// Moves overdue grants to to_issue_.
+  void collect_overdue();
+  void issue();
+  void settle(Request** ended, unsigned count);
+
+  const std::shared_ptr<ChannelFactory> channels_;
+  const Clock& clock_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::condition_variable visited_;
+  std::vector<Mailbox*> watched_;     // guarded by mutex_
+  bool visiting_ = false;             // guarded by mutex_: visits_ is being worked through
+  bool stop_ = false;                 // guarded by mutex_
+  std::thread thread_;                // guarded by mutex_
+  std::unique_ptr<Channel> channel_;  // set once by the thread, under mutex_
+  std::vector<Mailbox*> visits_;      // the thread's
+  RequestList to_issue_;              // the thread's
+};
+
+}  // namespace sluice

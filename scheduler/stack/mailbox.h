@@ -1,0 +1,55 @@
+// Mailbox: what other threads have for one session: grants for its waiting requests, and requests
+// that the courier carried to the device and back.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "scheduler/base/units.h"
+#include "scheduler/io/device.h"
+
+namespace sluice {
+
+class Courier;
+
+/// Threads: deliver_*() any; collect(), fall_asleep() and awake() the owner; take_grants() the
+/// courier. The wake-up happens under the mutex, so the owner, who empties the mailbox under it
+/// before it closes, can't vanish in between.
+class alignas(kFalseSharingBytes) Mailbox {
+ public:
+  Mailbox(Channel& channel, Courier& courier) : channel_(channel), courier_(courier) {}
+
+  /// Moves `granted` in and wakes the owner. If it was not asleep, it will look when it next reaps,
+  /// which may be a while (thinktime, rate), so the courier is asked to watch.
+  void deliver_grants(RequestList& granted);
+  void deliver_found(RequestList& found);
+
+  /// One relaxed load: is there anything?
+  bool pending() const noexcept { return pending_.load(std::memory_order_acquire); }
+
+  /// Moves all grants, and at most `max` found requests, out.
+  void collect(RequestList& granted, RequestList& found, unsigned max);
+  /// Moves the grants out, for somebody who issues them in the owner's stead.
+  void take_grants(RequestList& granted);
+
+  /// Announces that the owner is about to block in wait(…, true). Look at pending() afterwards.
+  void fall_asleep() noexcept { asleep_.store(true, std::memory_order_seq_cst); }
+  void awake() noexcept { asleep_.store(false, std::memory_order_relaxed); }
+
+  /// Set while the courier has the mailbox on its list.
+  std::atomic<bool> watched{false};
+
+ private:
+  bool wake_locked() noexcept;
+
+  Channel& channel_;
+  Courier& courier_;
+  std::mutex mutex_;
+  RequestList granted_;
+  RequestList found_;
+  std::atomic<bool> pending_{false};
+  std::atomic<bool> asleep_{false};
+};
+
+}  // namespace sluice

@@ -1,0 +1,85 @@
+#include "scheduler/stack/report.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace sluice {
+
+namespace json = boost::json;
+
+json::object job_report(const SessionConfig& config, const JobStats& stats) {
+  json::object out{{"job", config.job},
+                   {"depth", config.depth},
+                   {"direct", config.direct},
+                   {"tunables", to_json(config.tunables)}};
+  for (auto& [key, value] : to_json(stats)) out[key] = value;
+  return out;
+}
+
+json::object leaf_report(const Leaf& leaf) {
+  LeafStats stats;
+  leaf.queue().read_stats(stats);
+  json::object limits;
+  const QueueLimits applied = leaf.queue().limits();
+  for (unsigned i = 0; i < kIoClasses; ++i) {
+    const ClassLimits& c = applied.classes[i];
+    limits[name(static_cast<IoClass>(i))] =
+        json::object{{"min_active", c.min_active}, {"max_active", c.max_active}};
+  }
+  const std::string_view kind = leaf.device().kind();
+  json::object out{{"path", leaf.path()},
+                   {"device", json::string_view(kind.data(), kind.size())},
+                   {"max_active", applied.max_active},
+                   {"limits", std::move(limits)}};
+  for (auto& [key, value] : to_json(stats)) out[key] = value;
+  return out;
+}
+
+namespace {
+Error failed(const std::string& what, const std::string& path) {
+  const int code = errno;
+  return {code, "stats_json=" + path + ": can't " + what + ": " + std::strerror(code)};
+}
+}  // namespace
+
+Status write_whole_file(const std::string& path, const std::string& text) {
+  const std::string scratch = path + ".tmp." + std::to_string(getpid());
+  {
+    std::ofstream out(scratch, std::ios::binary | std::ios::trunc);
+    if (!out) return failed("write", path);
+    out << text;
+    out.flush();
+    if (!out) {
+      const Error error = failed("write", path);
+      unlink(scratch.c_str());
+      return error;
+    }
+  }
+  std::error_code error;
+  std::filesystem::rename(scratch, path, error);
+  if (error) {
+    unlink(scratch.c_str());
+    return Error{error.value(), "stats_json=" + path + ": can't write: " + error.message()};
+  }
+  return Done{};
+}
+
+Status check_writable(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return Error{EISDIR, "stats_json=" + path + ": is a directory; name a file in it"};
+  }
+  const std::string scratch = path + ".tmp." + std::to_string(getpid());
+  {
+    std::ofstream out(scratch, std::ios::binary | std::ios::trunc);
+    if (!out) return failed("write there", path);
+  }
+  unlink(scratch.c_str());
+  return Done{};
+}
+
+}  // namespace sluice

@@ -1,0 +1,341 @@
+#include "scheduler/stack/session.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "scheduler/base/attributes.h"
+#include "scheduler/base/check.h"
+#include "scheduler/stack/grants.h"
+
+namespace sluice {
+
+Result<std::unique_ptr<Session>> Session::open(const SessionConfig& config, const Clock& clock,
+                                               const DeviceHandle& device, Courier& courier,
+                                               std::string& note) {
+  ChannelConfig channel_config;
+  channel_config.depth = config.depth;
+  channel_config.files = config.files;
+  channel_config.register_files = config.tunables.registerfiles != 0;
+  channel_config.force_async = config.tunables.force_async;
+  if (config.tunables.fixedbufs != 0) {
+    channel_config.buffers = config.buffers;
+    channel_config.buffer_bytes = config.buffer_bytes;
+    channel_config.buffer_unit_bytes = config.buffer_unit_bytes;
+  }
+  auto channel = device.channels->open(channel_config, note);
+  if (!channel) return channel.error();
+  return std::unique_ptr<Session>(new Session(config, clock, std::move(channel.value()), courier));
+}
+
+Session::Session(const SessionConfig& config, const Clock& clock, std::unique_ptr<Channel> channel,
+                 Courier& courier)
+    : config_(config),
+      clock_(clock),
+      tsc_(dynamic_cast<const TscClock*>(&clock)),
+      courier_(courier),
+      channel_(std::move(channel)),
+      mailbox_(*channel_, courier),
+      requests_(std::make_unique<Request[]>(config.depth)),
+      staged_(config.depth),
+      batch_(config.depth),
+      ended_(config.depth),
+      stats_(std::make_unique<JobStats>()) {
+  targets_.reserve(config.files);
+  for (unsigned op = 0; op < kOps; ++op) classes_[op] = class_of(static_cast<Op>(op));
+  for (unsigned i = 0; i < config.depth; ++i) {
+    requests_[i].slot = i;
+    requests_[i].owner = &mailbox_;
+  }
+}
+
+Session::~Session() {
+  drain();
+  courier_.forget(mailbox_);
+}
+
+void Session::drain() {
+  if (staged_count_ > 0) commit(false);
+  while (outstanding_ > 0) {
+    if (reap(1, config_.depth) < 0) break;
+    for (unsigned i = 0; i < ended_count_; ++i) ended(i);
+  }
+  SLUICE_CHECK(outstanding_ == 0);
+}
+
+Target& Session::open_file(Leaf& leaf, int fd) {
+  auto target = std::make_unique<Target>();
+  target->leaf = &leaf;
+  target->device = &leaf.device();
+  target->fd = fd;
+  channel_->attach(*target);
+  targets_.push_back(std::move(target));
+  return *targets_.back();
+}
+
+void Session::close_file(Target& target) {
+  channel_->detach(target);
+  std::erase_if(targets_, [&](const auto& owned) { return owned.get() == &target; });
+}
+
+IoClass Session::class_of(Op op) const noexcept {
+  if (op == Op::trim) return IoClass::trim;
+  const unsigned chosen = config_.tunables.io_class;
+  if (chosen != SLUICE_io_class_auto) {
+    static_assert(SLUICE_io_class_sync_read == 1 + static_cast<int>(IoClass::sync_read));
+    static_assert(SLUICE_io_class_rebuild == 1 + static_cast<int>(IoClass::rebuild));
+    return static_cast<IoClass>(chosen - 1);
+  }
+  if (op == Op::read) return config_.direct ? IoClass::sync_read : IoClass::async_read;
+  // Flushes are counted with the writes that they make durable.
+  return config_.direct ? IoClass::sync_write : IoClass::async_write;
+}
+
+void Session::submit(unsigned slot, Op op, Target& target, void* buffer, std::uint32_t length,
+                     std::uint64_t offset) {
+  Request& request = requests_[slot];
+  SLUICE_CHECK(request.state == RequestState::idle);
+  request.buffer = buffer;
+  request.offset = offset;
+  request.length = length;
+  request.op = op;
+  request.io_class = classes_[static_cast<unsigned>(op)];
+  request.target = &target;
+  request.state = RequestState::staged;
+  staged_[staged_count_++] = &request;
+}
+
+inline void Session::issue(Request& request, std::uint64_t now_ns) {
+  request.state = RequestState::at_device;
+  request.issued_ns.store(now_ns, std::memory_order_relaxed);
+  // The channel has room for every slot, so it can't refuse.
+  SLUICE_CHECK(channel_->submit(request));
+}
+
+int Session::commit(bool deferrable) {
+  if (staged_count_ > 0) {
+    const std::uint64_t now = now_ns();
+    if (first_ns_ == 0) [[unlikely]]
+      first_ns_ = now;
+    outstanding_ += staged_count_;
+    // fio's default is one I/O a batch (iodepth_batch=1).
+    Request& first = *staged_[0];
+    if (staged_count_ == 1 && first.target->leaf->bypasses(first)) {
+      bypass_queue(first, now);
+    } else {
+      commit_batch(now);
+    }
+    staged_count_ = 0;
+  }
+  return deferrable || channel_->unpushed() == 0 ? 0 : channel_->commit();
+}
+
+inline void Session::bypass_queue(Request& request, std::uint64_t now) {
+  request.arrived_ns = now;
+  request.path = Path::bypassed;
+  issue(request, now);
+}
+
+SLUICE_NOINLINE void Session::commit_batch(std::uint64_t now) {
+  unsigned queued = 0;
+  for (unsigned i = 0; i < staged_count_; ++i) {
+    Request& request = *staged_[i];
+    if (request.target->leaf->bypasses(request)) {
+      bypass_queue(request, now);
+    } else {
+      request.arrived_ns = now;
+      batch_[queued++] = &request;
+    }
+  }
+  if (queued > 0) enter_queues(queued, now);
+}
+
+void Session::enter_queues(unsigned count, std::uint64_t now_ns) {
+  // Runs of one leaf enter together: nearly always all of them.
+  unsigned from = 0;
+  while (from < count) {
+    Leaf& leaf = *batch_[from]->target->leaf;
+    unsigned to = from + 1;
+    while (to < count && batch_[to]->target->leaf == &leaf) ++to;
+    Request** const run = batch_.data() + from;
+    const unsigned length = to - from;
+    // Counted before: as soon as they are in, others may grant them.
+    waiting_ += length;
+    const unsigned granted = leaf.queue().enter(run, length);
+    waiting_ -= granted;
+    if (granted < length) stats_->waited.add(length - granted);
+    for (unsigned i = 0; i < granted; ++i) issue(*run[i], now_ns);
+    from = to;
+  }
+}
+
+void Session::issue_list(RequestList& list, std::uint64_t now_ns) {
+  while (!list.empty()) {
+    Request& request = list.front();
+    list.pop_front();
+    --waiting_;
+    issue(request, now_ns);
+  }
+}
+
+SLUICE_COLD void Session::collect_mail(unsigned max) {
+  RequestList granted;
+  RequestList found;
+  mailbox_.collect(granted, found, max);
+  const std::uint64_t now = now_ns();
+  stats_->granted_by_others.add(granted.size());
+  issue_list(granted, now);
+  while (!found.empty()) {
+    Request& request = found.front();
+    found.pop_front();
+    --waiting_;
+    stats_->carried.add(1);
+    record(request, request.found_ns);
+    stats_->classes[static_cast<unsigned>(request.io_class)].reap_ns.add(now - request.found_ns);
+    ++queued_[static_cast<unsigned>(request.io_class)];
+    ended_[ended_count_++] = &request;
+  }
+}
+
+SLUICE_INLINE void Session::record(Request& request, std::uint64_t found_ns) {
+  const std::uint64_t issued = request.issued_ns.load(std::memory_order_relaxed);
+  request.issued_ns.store(0, std::memory_order_relaxed);
+  ClassStats& stats = stats_->classes[static_cast<unsigned>(request.io_class)];
+  stats.device_ns.add(found_ns - issued);
+  // Mostly nothing: refresh_stats() adds the zeros.
+  if (issued != request.arrived_ns) stats.queue_ns.add(issued - request.arrived_ns);
+  if (static_cast<std::uint32_t>(request.result) == request.length && request.op <= Op::write)
+      [[likely]] {
+    stats.bytes.add(request.length);
+  } else {
+    record_odd(stats, request);
+  }
+  --outstanding_;
+}
+
+SLUICE_NOINLINE void Session::record_odd(ClassStats& stats, const Request& request) {
+  if (request.result < 0) {
+    stats.errors.add(1);
+  } else if (request.op <= Op::write) {
+    stats.bytes.add(static_cast<std::uint64_t>(request.result));
+    stats.short_transfers.add(1);
+  } else if (request.op == Op::trim) {
+    stats.bytes.add(request.length);
+  }
+}
+
+SLUICE_INLINE void Session::settle(Request** ended, unsigned count) {
+  const std::uint64_t now = now_ns();
+  last_ns_ = now;
+  unsigned queued = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    Request& request = *ended[i];
+    SLUICE_CHECK(request.state == RequestState::at_device);
+    record(request, now);
+    // batch_ is free here: nothing is on its way into the queue during a reap.
+    if (request.path == Path::queued) batch_[queued++] = &request;
+  }
+  if (queued > 0) leave_queues(queued, now);
+}
+
+SLUICE_NOINLINE void Session::leave_queues(unsigned count, std::uint64_t now_ns) {
+  unsigned from = 0;
+  while (from < count) {
+    Leaf& leaf = *batch_[from]->target->leaf;
+    unsigned to = from;
+    for (; to < count && batch_[to]->target->leaf == &leaf; ++to) {
+      ++queued_[static_cast<unsigned>(batch_[to]->io_class)];
+    }
+    RequestList granted;
+    leaf.queue().leave(batch_.data() + from, to - from, granted);
+    if (!granted.empty()) [[unlikely]]
+      hand_out(granted, now_ns);
+    from = to;
+  }
+}
+
+SLUICE_NOINLINE void Session::hand_out(RequestList& granted, std::uint64_t now_ns) {
+  RequestList own;
+  deliver_grants(granted, &mailbox_, own);
+  issue_list(own, now_ns);
+}
+
+inline int Session::wait(unsigned missing) {
+  if (waiting_ > 0) [[unlikely]]
+    return wait_for_grant(missing);
+  const unsigned in_flight = channel_->in_flight();
+  SLUICE_CHECK(in_flight > 0);  // waiting for nothing would be for ever
+  return channel_->wait(std::min(missing, in_flight), false);
+}
+
+SLUICE_NOINLINE int Session::wait_for_grant(unsigned missing) {
+  mailbox_.fall_asleep();
+  int status = 0;
+  if (!mailbox_.pending()) {
+    status = channel_->wait(std::clamp(channel_->in_flight(), 1U, missing), true);
+  }
+  mailbox_.awake();
+  return status;
+}
+
+int Session::reap(unsigned min, unsigned max) {
+  // With entries unpushed and something to wait for, pushing and waiting come first: one call. If
+  // nothing will block, what was deferred must go now.
+  if (channel_->unpushed() > 0) {
+    const int status = min > 0 ? wait(min) : channel_->commit();
+    if (status < 0 && status != -EINTR) [[unlikely]]
+      return status;
+  }
+  const unsigned found = channel_->poll(ended_.data(), max);
+  if (found > 0) settle(ended_.data(), found);
+  ended_count_ = found;
+  if (found < min || mailbox_.pending() || channel_->unpushed() > 0) [[unlikely]] {
+    return reap_more(min, max);
+  }
+  return static_cast<int>(found);
+}
+
+SLUICE_NOINLINE int Session::reap_more(unsigned min, unsigned max) {
+  while (true) {
+    if (mailbox_.pending()) collect_mail(max - ended_count_);
+    if (ended_count_ >= min) break;
+    const int status = wait(min - ended_count_);
+    if (status < 0 && status != -EINTR) return status;
+    Request** const room = ended_.data() + ended_count_;
+    const unsigned found = channel_->poll(room, max - ended_count_);
+    if (found > 0) settle(room, found);
+    ended_count_ += found;
+  }
+  // Grants that this reap issued must not wait for fio's next call.
+  if (channel_->unpushed() > 0) {
+    if (const int status = channel_->commit(); status < 0) return status;
+  }
+  return static_cast<int>(ended_count_);
+}
+
+void Session::refresh_stats() {
+  const ChannelCounters& counters = channel_->counters();
+  stats_->commits.set(counters.commits.load());
+  stats_->enters.set(channel_->enters());
+  stats_->waits.set(counters.waits.load());
+  stats_->unregistered.set(counters.unregistered.load());
+  const ThreadCpu cpu = thread_cpu();
+  stats_->cpu_user_ns.set(cpu.user_ns);
+  stats_->cpu_system_ns.set(cpu.system_ns);
+  stats_->elapsed_ns.set(last_ns_ > first_ns_ ? last_ns_ - first_ns_ : 0);
+  // Little's law without its limit: the integral of a number in a place over time is the sum of
+  // the times that each spent there.
+  std::uint64_t queue_sum = 0;
+  std::uint64_t device_sum = 0;
+  for (ClassStats& c : stats_->classes) {
+    c.ops.set(c.device_ns.count());
+    c.queued.set(queued_[static_cast<std::size_t>(&c - stats_->classes.data())]);
+    c.queue_ns.add(0, c.ops.load() - c.queue_ns.count());
+    c.reap_ns.add(0, c.ops.load() - c.reap_ns.count());
+    queue_sum += c.queue_ns.sum();
+    device_sum += c.device_ns.sum();
+  }
+  stats_->queue_integral_ns.set(queue_sum);
+  stats_->depth_integral_ns.set(device_sum);
+}
+
+}  // namespace sluice
