@@ -1,0 +1,52 @@
+#include "engine/devices/registry.h"
+
+#include <cerrno>
+
+#include "engine/devices/model.h"
+#include "engine/devices/null.h"
+#include "engine/devices/uring.h"
+#include "scheduler/base/units.h"
+
+namespace sluice {
+
+namespace {
+
+// Address space, not memory: pages come with the first write, so no file that fio names is larger.
+constexpr std::uint64_t kModelBytes = 4096 * kGiB;
+
+ModelConfig model_config(const Tunables& tunables) {
+  ModelConfig config;
+  config.size_bytes = kModelBytes;
+  config.channels = tunables.model_channels;
+  config.read_ns = tunables.model_read_time_us * kNsPerUs;
+  config.write_ns = tunables.model_write_time_us * kNsPerUs;
+  config.trim_ns = tunables.model_trim_time_us * kNsPerUs;
+  config.flush_ns = tunables.model_flush_time_us * kNsPerUs;
+  config.bytes_per_second = tunables.model_bandwidth;
+  config.flush_bytes_per_second = tunables.model_flush_bandwidth;
+  config.jitter = static_cast<double>(tunables.model_jitter) / 100.0;
+  config.seed = tunables.model_seed;
+  config.write_cache = tunables.model_write_cache != 0;
+  return config;
+}
+
+}  // namespace
+
+Result<DeviceHandle> DeviceRegistry::open(const Tunables& tunables) {
+  switch (tunables.device) {
+    case SLUICE_device_auto:
+      // What is behind the name is known to the fd; a file-backed device always needs its flush.
+      return DeviceHandle{std::make_shared<UringDevice>(DeviceLimits{}, DeviceCapabilities{}),
+                          std::make_shared<UringChannelFactory>()};
+    case SLUICE_device_null:
+      return DeviceHandle{std::make_shared<NullDevice>(), std::make_shared<NullChannelFactory>()};
+    case SLUICE_device_model: {
+      auto device = ModelDevice::open(model_config(tunables));
+      if (!device) return device.error();
+      return DeviceHandle{std::move(device.value()), std::make_shared<ModelChannelFactory>(clock_)};
+    }
+    default: return Error{EINVAL, "device: no such kind"};
+  }
+}
+
+}  // namespace sluice

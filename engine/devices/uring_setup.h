@@ -1,0 +1,39 @@
+// Setting up a ring: flags with fallback, registration of buffers, and errors a user can act on.
+#pragma once
+
+#include <liburing.h>
+
+#include <string>
+
+#include "scheduler/base/result.h"
+#include "scheduler/io/device.h"
+
+namespace sluice {
+
+/// Opens `ring` with the most helpful flags that this kernel takes. 0 or -errno.
+int open_ring(io_uring& ring, unsigned entries);
+
+/// The line for a failed open_ring().
+Error ring_error(int status);
+
+/// I/O memory registered as a few equal chunks, none larger than the kernel takes (1 GiB), each a
+/// multiple of the unit, so that no request's buffer crosses two.
+struct RegisteredBuffers {
+  char* base = nullptr;
+  std::uint64_t bytes = 0;  ///< 0: nothing is registered
+  std::uint64_t chunk_bytes = 0;
+  bool single = false;  ///< one chunk: no division needed
+
+  /// Index of the chunk that holds the range, or -1.
+  int index(const void* buffer, std::uint32_t length) const noexcept {
+    const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(buffer) - base);
+    if (offset >= bytes || length > bytes - offset) return -1;
+    return single ? 0 : static_cast<int>(offset / chunk_bytes);
+  }
+};
+
+/// Registers what `config` names. Where the memory-lock limit or the kernel forbids it, nothing is
+/// registered, I/O works all the same, and `note` says so.
+RegisteredBuffers register_buffers(io_uring& ring, const ChannelConfig& config, std::string& note);
+
+}  // namespace sluice
