@@ -1,0 +1,169 @@
+// The stack behind the C ABI of bridge.h.
+#include "engine/fio/bridge.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "engine/devices/registry.h"
+#include "engine/devices/uring.h"
+#include "engine/fio/path_check.h"
+#include "scheduler/base/tsc_clock.h"
+#include "scheduler/stack/report.h"
+#include "scheduler/stack/stack.h"
+
+namespace {
+
+using namespace sluice;  // NOLINT: this file is the boundary
+
+const sluice_host* host = nullptr;
+
+class FioClock final : public Clock {
+ public:
+  std::uint64_t now_ns() const noexcept override { return host->now_ns(); }
+};
+
+struct Process {
+  FioClock fio_clock;
+  std::unique_ptr<TscClock> tsc_clock = TscClock::calibrate();
+  const Clock& clock = tsc_clock ? static_cast<const Clock&>(*tsc_clock) : fio_clock;
+  DeviceRegistry devices{clock};
+  Stack stack{clock, devices};
+};
+
+// Never destroyed: a job's thread may still be inside when fio's main thread exits.
+Process& process() {
+  static auto* const instance = new Process;
+  return *instance;
+}
+
+int fail(sluice_text* text, const Error& error) {
+  std::snprintf(text->line, sizeof text->line, "%s", error.message.c_str());
+  return error.code > 0 ? error.code : EINVAL;
+}
+
+// No exception may unwind into fio: out of memory and whatever else ends as an error line.
+template <typename Body>
+int guarded(sluice_text* text, Body body) noexcept {
+  try {
+    const Status status = body();
+    return status.ok() ? 0 : fail(text, status.error());
+  } catch (const std::exception& e) {
+    return fail(text, {ENOMEM, std::string("internal error: ") + e.what()});
+  }
+}
+
+}  // namespace
+
+struct sluice_job {
+  std::string name;
+  Tunables tunables;
+  bool direct;
+  bool writes;
+  std::unique_ptr<Session> session;
+};
+
+namespace {
+// Opaque to C, so that the hot calls cost no look-up.
+Target& target_of(sluice_file* file) { return *reinterpret_cast<Target*>(file); }
+Session& session_of(sluice_session* session) { return *reinterpret_cast<Session*>(session); }
+}  // namespace
+
+void sluice_init(const sluice_host* given) { host = given; }
+
+int sluice_job_create(const sluice_job_facts* facts, sluice_job** job, sluice_text* error) {
+  return guarded(error, [&]() -> Status {
+    const Tunables& tunables = *facts->tunables;
+    if (tunables.device == SLUICE_device_auto) {
+      if (const Status usable = probe_io_uring(); !usable) return usable;
+    }
+    if (tunables.stats_json != nullptr) {
+      if (const Status writable = check_writable(tunables.stats_json); !writable) return writable;
+    }
+    *job = new sluice_job{facts->name, tunables, facts->direct, facts->writes, nullptr};
+    return Done{};
+  });
+}
+
+void sluice_job_destroy(sluice_job* job) { delete job; }
+
+int sluice_job_join(sluice_job* job, const char* path, uint64_t block_bytes, uint64_t need_bytes,
+                    sluice_text* error) {
+  return guarded(error, [&]() -> Status {
+    if (job->tunables.device == SLUICE_device_auto) {
+      const Status usable = check_path({path, job->writes, job->direct, block_bytes, need_bytes});
+      if (!usable) return usable;
+    }
+    auto leaf = process().stack.join(path, job->tunables, job->name);
+    if (!leaf) return leaf.error();
+    return Done{};
+  });
+}
+
+int sluice_job_start(sluice_job* job, const sluice_start* start, sluice_session** session,
+                     sluice_text* note, sluice_text* error) {
+  return guarded(error, [&]() -> Status {
+    SessionConfig config;
+    config.job = job->name;
+    config.depth = start->depth;
+    config.direct = job->direct;
+    config.tunables = job->tunables;
+    config.buffers = start->buffers;
+    config.buffer_bytes = start->buffer_bytes;
+    config.buffer_unit_bytes = start->buffer_unit_bytes;
+    config.files = start->files;
+    std::string text;
+    auto opened = process().stack.open_session(config, text);
+    if (!opened) return opened.error();
+    std::snprintf(note->line, sizeof note->line, "%s", text.c_str());
+    job->session = std::move(opened.value());
+    *session = reinterpret_cast<sluice_session*>(job->session.get());
+    return Done{};
+  });
+}
+
+int sluice_job_end(sluice_job* job, sluice_text* error) {
+  if (job->session == nullptr) return 0;
+  return guarded(error, [&] { return process().stack.close_session(std::move(job->session)); });
+}
+
+int sluice_file_open(sluice_job* job, const char* path, int fd, sluice_file** file,
+                     sluice_text* error) {
+  return guarded(error, [&]() -> Status {
+    auto leaf = process().stack.join(path, job->tunables, job->name);
+    if (!leaf) return leaf.error();
+    *file = reinterpret_cast<sluice_file*>(&job->session->open_file(*leaf.value(), fd));
+    return Done{};
+  });
+}
+
+void sluice_file_close(sluice_job* job, sluice_file* file) {
+  // After cleanup fio may still close files: the session took them with it.
+  if (job->session != nullptr) job->session->close_file(target_of(file));
+}
+
+static_assert(static_cast<int>(Op::read) == SLUICE_READ);
+static_assert(static_cast<int>(Op::write) == SLUICE_WRITE);
+static_assert(static_cast<int>(Op::flush) == SLUICE_FLUSH);
+static_assert(static_cast<int>(Op::data_sync) == SLUICE_DATA_SYNC);
+static_assert(static_cast<int>(Op::trim) == SLUICE_TRIM);
+
+void sluice_queue(sluice_session* session, unsigned slot, sluice_op op, sluice_file* file,
+                  void* buffer, uint32_t length, uint64_t offset) {
+  session_of(session).submit(slot, static_cast<Op>(op), target_of(file), buffer, length, offset);
+}
+
+int sluice_commit(sluice_session* session, bool deferrable) {
+  return session_of(session).commit(deferrable);
+}
+
+int sluice_reap(sluice_session* session, unsigned min, unsigned max) {
+  return session_of(session).reap(min, max);
+}
+
+unsigned sluice_ended(sluice_session* session, unsigned i, int32_t* result) {
+  const Session::Ended ended = session_of(session).ended(i);
+  *result = ended.result;
+  return ended.slot;
+}

@@ -1,0 +1,36 @@
+/* options.c: the table of tunables as fio's option table. Plain C, since it needs fio's headers. */
+#include "fio.h"
+#include "optgroup.h"
+
+#include "engine/fio/options.h"
+#include "scheduler/config/tunables.h"
+
+#define COMMON(name_, what_, help_)                                                   \
+	.name = #name_, .lname = what_, .help = help_, .category = FIO_OPT_C_ENGINE,  \
+	.group = FIO_OPT_G_INVALID
+#define FIELD(name_) .off1 = offsetof(struct sluice_tunables, name_)
+#define VALUE(tunable, value, help_) \
+	{ .ival = #value, .oval = SLUICE_##tunable##_##value, .help = help_ },
+
+#define ENUM(name_, VALUES, def_, scope, what_, help_)                     \
+	{ COMMON(name_, what_, help_), FIELD(name_), .type = FIO_OPT_STR, \
+	  .def = #def_, .posval = { VALUES(VALUE) } },
+#define UINT(name_, def_, min_, max_, unit, scope, what_, help_)           \
+	{ COMMON(name_, what_, help_), FIELD(name_), .type = FIO_OPT_INT, \
+	  .def = #def_, .minval = min_, .maxval = max_ },
+#define SIZE(name_, def_, min_, max_, scope, what_, help_)                     \
+	{ COMMON(name_, what_, help_), FIELD(name_), .type = FIO_OPT_STR_VAL, \
+	  .def = #def_, .minval = min_, .maxval = max_ },
+#define TIME(name_, def_, min_, max_, scope, what_, help_)                               \
+	{ COMMON(name_, what_, help_), FIELD(name_##_us), .type = FIO_OPT_STR_VAL_TIME, \
+	  .def = #def_, .minval = min_, .maxval = max_ },
+#define BOOL(name_, def_, scope, what_, help_)                              \
+	{ COMMON(name_, what_, help_), FIELD(name_), .type = FIO_OPT_BOOL, \
+	  .def = #def_ },
+#define TEXT(name_, scope, what_, help_) \
+	{ COMMON(name_, what_, help_), FIELD(name_), .type = FIO_OPT_STR_STORE },
+
+struct fio_option sluice_fio_options[] = {
+#include "scheduler/config/tunables.def"
+	{ .name = NULL },
+};

@@ -1,0 +1,495 @@
+/* plugin.c: the ioengine that fio sees. Everything that needs fio's structures is here; what it
+ * means is behind bridge.h.
+ *
+ * fio installs no headers and moves its structures between releases under one IOOPS number, so
+ * this file is built from the source of one release and refuses every other before it touches a
+ * field (get_ioengine). See engine/README.md for the order in which fio calls the hooks.
+ */
+#include "fio.h"
+#include "optgroup.h"
+
+#include <dlfcn.h>
+
+#include "engine/fio/bridge.h"
+#include "engine/fio/options.h"
+
+#define ERR(...) log_err("sluice: " __VA_ARGS__)
+
+/* What a job carries from setup to cleanup, in td->io_ops_data. Slots are io_u->index: on
+ * releases up to 3.35 that field shares its storage with engine_data, which we therefore leave
+ * alone. */
+struct plugin_job {
+	struct sluice_job *job;
+	struct sluice_session *session; /* from post_init on */
+	struct io_u **io_us;  /* by slot */
+	struct io_u **staged; /* since the last commit */
+	unsigned int nr_staged;
+	unsigned int depth;
+	bool may_defer;
+};
+
+static struct ioengine_ops sluice_ops;
+
+static bool is_diskless(const struct thread_data *td)
+{
+	const struct sluice_tunables *o = td->eo;
+
+	return o->device != SLUICE_device_auto;
+}
+
+static uint64_t fio_now_ns(void)
+{
+	struct timespec now;
+
+	fio_gettime(&now, NULL);
+	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+static const struct sluice_host host = { .now_ns = fio_now_ns };
+
+/* ---- setup: main thread, before fio forks or makes threads ---- */
+
+static int refuse(struct thread_data *td, int code, const char *why)
+{
+	ERR("%s\n", why);
+	td_verror(td, code, "sluice setup");
+	return 1;
+}
+
+static int check_job(struct thread_data *td)
+{
+	struct thread_options *o = &td->o;
+
+	if (td->io_ops != &sluice_ops)
+		return refuse(td, EINVAL, "this fio's structures differ from those the plugin was "
+			      "built with; rebuild it with -DFIO_SOURCE_DIR= of this very fio");
+	if (o->zone_mode == ZONE_MODE_ZBD)
+		return refuse(td, ENOTSUP, "zonemode=zbd is not supported; use ioengine=io_uring for "
+			      "zoned devices");
+	if (o->oatomic)
+		return refuse(td, ENOTSUP, "atomic writes are not supported; remove atomic=1");
+#if FIO_IOOPS_VERSION >= 32
+	if (o->fdp)
+		return refuse(td, ENOTSUP, "data placement is not supported; remove fdp=1");
+#endif
+	if (o->sync_file_range)
+		return refuse(td, EINVAL, "sync_file_range= is not supported: it promises no "
+			      "durability; use fsync= or fdatasync=");
+	if (!o->create_serialize && !o->use_thread && thread_number > 1)
+		return refuse(td, EINVAL, "create_serialize=0 makes fio fork the jobs before they can "
+			      "share a stack; remove it, or add thread=1");
+	return 0;
+}
+
+/* Jobs share queues and devices, so they must share memory. fio forks or not after this hook. */
+static void use_threads(struct thread_data *td)
+{
+	static bool said;
+
+	if (td->o.use_thread)
+		return;
+	td->o.use_thread = 1;
+	if (!said)
+		ERR("note: jobs run as threads (thread=1), since they share one stack\n");
+	said = true;
+}
+
+/* null and model have no file behind their names: nothing to lay out, stat or look up. */
+static void set_diskless(struct thread_data *td)
+{
+	const struct sluice_tunables *o = td->eo;
+	unsigned long long flags = FIO_DISKLESSIO | FIO_NOEXTEND | FIO_NODISKUTIL;
+	struct fio_file *f;
+	unsigned int i;
+
+	if (o->device == SLUICE_device_null)
+		flags |= FIO_FAKEIO;
+	td->flags |= flags << TD_ENG_FLAG_SHIFT;
+	for_each_file(td, f, i) {
+		f->real_file_size = -1ULL;
+		f->filetype = FIO_TYPE_FILE;
+		fio_file_set_size_known(f);
+	}
+}
+
+/* What fio itself does for engines without a setup hook. */
+static int get_file_sizes(struct thread_data *td)
+{
+	struct fio_file *f;
+	unsigned int i;
+
+	for_each_file(td, f, i) {
+		if (td_io_get_file_size(td, f)) {
+			if (td->error != ENOENT) {
+				log_err("%s\n", td->verror);
+				return 1;
+			}
+			td->error = 0;
+			td->verror[0] = '\0';
+		}
+		if (f->real_file_size == -1ULL && td->o.size)
+			f->real_file_size = td->o.size / td->o.nr_files;
+	}
+	return 0;
+}
+
+static unsigned long long gcd(unsigned long long a, unsigned long long b)
+{
+	while (b) {
+		const unsigned long long rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* The unit of the job's offsets and lengths. */
+static unsigned long long block_unit(const struct thread_data *td)
+{
+	unsigned long long unit = 0;
+
+	if (td_read(td))
+		unit = gcd(td->o.min_bs[DDIR_READ], unit);
+	if (td_write(td))
+		unit = gcd(td->o.min_bs[DDIR_WRITE], unit);
+	return unit;
+}
+
+static int join_files(struct thread_data *td, struct sluice_job *job)
+{
+	const struct thread_options *o = &td->o;
+	struct sluice_text error;
+	struct fio_file *f;
+	unsigned int i;
+
+	for_each_file(td, f, i) {
+		unsigned long long need = 0;
+
+		if (o->size && o->size != -1ULL && o->nr_files)
+			need = o->start_offset + o->size / o->nr_files;
+		/* pipes and character devices carry I/O without a place */
+		if (f->filetype == FIO_TYPE_PIPE || f->filetype == FIO_TYPE_CHAR)
+			need = 0;
+		const int code = sluice_job_join(job, f->file_name, block_unit(td), need, &error);
+
+		if (code)
+			return refuse(td, code, error.line);
+	}
+	return 0;
+}
+
+static int plugin_setup(struct thread_data *td)
+{
+	struct sluice_text error;
+	struct plugin_job *pj;
+	char name[128];
+	int code;
+
+	if (check_job(td))
+		return 1;
+	use_threads(td);
+
+	snprintf(name, sizeof(name), "%s.%u", td->o.name ? td->o.name : "job", td->thread_number);
+	pj = calloc(1, sizeof(*pj));
+	if (!pj)
+		return refuse(td, ENOMEM, "out of memory");
+	td->io_ops_data = pj;
+
+	const struct sluice_job_facts facts = {
+		.name = name,
+		.tunables = td->eo,
+		.direct = td->o.odirect,
+		.writes = td_write(td) || td_trim(td),
+	};
+	code = sluice_job_create(&facts, &pj->job, &error);
+	if (code)
+		return refuse(td, code, error.line);
+	if (join_files(td, pj->job))
+		return 1;
+	if (is_diskless(td)) {
+		set_diskless(td);
+		return 0;
+	}
+	return get_file_sizes(td);
+}
+
+/* ---- the job's thread ---- */
+
+static int plugin_init(struct thread_data *td)
+{
+	struct plugin_job *pj = td->io_ops_data;
+
+	pj->depth = td->o.iodepth;
+	pj->io_us = calloc(pj->depth, sizeof(*pj->io_us));
+	pj->staged = calloc(pj->depth, sizeof(*pj->staged));
+	/* A push may be left to getevents() only where fio is sure to call it next: not if it may
+	 * pause first, and not if another thread returns io_u's to the free list. */
+	pj->may_defer = !td->o.thinktime && !td->o.verify_async;
+	return pj->io_us && pj->staged ? 0 : ENOMEM;
+}
+
+static int plugin_io_u_init(struct thread_data *td, struct io_u *io_u)
+{
+	struct plugin_job *pj = td->io_ops_data;
+
+	pj->io_us[io_u->index] = io_u;
+	return 0;
+}
+
+/* Buffers exist now: the memory that fio gave the io_u's, for registration. */
+static int plugin_post_init(struct thread_data *td)
+{
+	struct plugin_job *pj = td->io_ops_data;
+	const unsigned long long unit = td_max_bs(td);
+	struct sluice_text note = { "" }, error;
+	char *first = NULL, *last = NULL;
+	unsigned int i;
+	int code;
+
+	for (i = 0; i < pj->depth; i++) {
+		char *buf = pj->io_us[i]->buf;
+
+		if (!buf)
+			continue;
+		if (!first || buf < first)
+			first = buf;
+		if (!last || buf > last)
+			last = buf;
+	}
+	const struct sluice_start start = {
+		.depth = pj->depth,
+		.files = td->o.nr_files > 64 ? td->o.nr_files : 64,
+		.buffers = first,
+		.buffer_bytes = first ? (uint64_t)(last - first) + unit : 0,
+		.buffer_unit_bytes = unit,
+	};
+	code = sluice_job_start(pj->job, &start, &pj->session, &note, &error);
+	if (code)
+		return refuse(td, code, error.line);
+	if (note.line[0]) {
+		static bool said;
+
+		if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+			ERR("note: %s\n", note.line);
+	}
+	return 0;
+}
+
+static int attach(struct thread_data *td, struct fio_file *f)
+{
+	struct plugin_job *pj = td->io_ops_data;
+	struct sluice_file *file;
+	struct sluice_text error;
+	const int code = sluice_file_open(pj->job, f->file_name, f->fd, &file, &error);
+
+	if (code)
+		return refuse(td, code, error.line);
+	FILE_SET_ENG_DATA(f, file);
+	return 0;
+}
+
+static int plugin_open_file(struct thread_data *td, struct fio_file *f)
+{
+	struct plugin_job *pj = td->io_ops_data;
+
+	if (!is_diskless(td)) {
+		const int code = generic_open_file(td, f);
+
+		if (code)
+			return code;
+	}
+	FILE_SET_ENG_DATA(f, NULL);
+	if (!pj->session) /* attached at its first I/O */
+		return 0;
+	if (!attach(td, f))
+		return 0;
+	if (!is_diskless(td) && generic_close_file(td, f))
+		ERR("%s: can't close\n", f->file_name);
+	return 1;
+}
+
+static int plugin_close_file(struct thread_data *td, struct fio_file *f)
+{
+	struct plugin_job *pj = td->io_ops_data;
+
+	if (FILE_ENG_DATA(f) && pj)
+		sluice_file_close(pj->job, FILE_ENG_DATA(f));
+	FILE_SET_ENG_DATA(f, NULL);
+	return is_diskless(td) ? 0 : generic_close_file(td, f);
+}
+
+static int plugin_get_file_size(struct thread_data *td, struct fio_file *f)
+{
+	return generic_get_file_size(td, f);
+}
+
+static enum fio_q_status plugin_queue(struct thread_data *td, struct io_u *io_u);
+
+/* A file that was open before the job's session existed. */
+static __attribute__((noinline, cold)) enum fio_q_status
+attach_and_queue(struct thread_data *td, struct io_u *io_u)
+{
+	if (!attach(td, io_u->file))
+		return plugin_queue(td, io_u);
+	io_u->error = td->error;
+	return FIO_Q_COMPLETED;
+}
+
+static enum fio_q_status plugin_queue(struct thread_data *td, struct io_u *io_u)
+{
+	struct plugin_job *pj = td->io_ops_data;
+	struct sluice_file *file = FILE_ENG_DATA(io_u->file);
+	enum sluice_op op;
+
+	fio_ro_check(td, io_u);
+	switch (io_u->ddir) {
+	case DDIR_READ:
+		op = SLUICE_READ;
+		break;
+	case DDIR_WRITE:
+		op = SLUICE_WRITE;
+		break;
+	case DDIR_TRIM:
+		op = SLUICE_TRIM;
+		break;
+	case DDIR_SYNC:
+		op = SLUICE_FLUSH;
+		break;
+	case DDIR_DATASYNC:
+		op = SLUICE_DATA_SYNC;
+		break;
+	default:
+		io_u->error = EINVAL;
+		return FIO_Q_COMPLETED;
+	}
+	if (!file)
+		return attach_and_queue(td, io_u);
+	pj->staged[pj->nr_staged++] = io_u;
+	sluice_queue(pj->session, io_u->index, op, file, io_u->xfer_buf,
+		     (uint32_t)io_u->xfer_buflen, io_u->offset);
+	return FIO_Q_QUEUED;
+}
+
+/* issue_time is the hand-over to the stack, so that clat = queue + device in every mode. */
+static void stamp(struct thread_data *td, struct plugin_job *pj)
+{
+	struct timespec now;
+	unsigned int i;
+
+	if (!fio_fill_issue_time(td))
+		return;
+	fio_gettime(&now, NULL);
+	for (i = 0; i < pj->nr_staged; i++) {
+		pj->staged[i]->issue_time = now;
+		io_u_queued(td, pj->staged[i]);
+	}
+	if (td->o.read_iolog_file) /* replay paces itself by it */
+		td->last_issue = now;
+}
+
+static __attribute__((noinline)) int commit_staged(struct thread_data *td, struct plugin_job *pj)
+{
+	stamp(td, pj);
+	io_u_mark_submit(td, pj->nr_staged);
+	pj->nr_staged = 0;
+	/* With no io_u left, fio's next call is getevents(): one system call serves both. */
+	return sluice_commit(pj->session, pj->may_defer && io_u_qempty(&td->io_u_freelist));
+}
+
+/* Called without anything staged right before a getevents() that blocks, which pushes by itself. */
+static int plugin_commit(struct thread_data *td)
+{
+	struct plugin_job *pj = td->io_ops_data;
+
+	return pj->nr_staged ? commit_staged(td, pj) : 0;
+}
+
+static int plugin_getevents(struct thread_data *td, unsigned int min, unsigned int max,
+			    const struct timespec fio_unused *t)
+{
+	struct plugin_job *pj = td->io_ops_data;
+
+	/* The core passes a time only with min == 0, and then zero: don't block. */
+	return sluice_reap(pj->session, min, max);
+}
+
+static struct io_u *plugin_event(struct thread_data *td, int event)
+{
+	struct plugin_job *pj = td->io_ops_data;
+	int32_t result;
+	struct io_u *io_u = pj->io_us[sluice_ended(pj->session, (unsigned int)event, &result)];
+
+	if (result == (int32_t)io_u->xfer_buflen) {
+		io_u->error = 0;
+	} else if (result < 0) {
+		io_u->error = -result;
+	} else {
+		io_u->error = 0;
+		/* trims and flushes end with 0 */
+		if (ddir_rw(io_u->ddir) && io_u->ddir != DDIR_TRIM)
+			io_u->resid = io_u->xfer_buflen - (unsigned long long)result;
+	}
+	return io_u;
+}
+
+static void plugin_cleanup(struct thread_data *td)
+{
+	struct plugin_job *pj = td->io_ops_data;
+	struct sluice_text error;
+
+	if (!pj) /* setup failed before it got that far */
+		return;
+	if (pj->job) {
+		if (sluice_job_end(pj->job, &error))
+			refuse(td, EIO, error.line);
+		sluice_job_destroy(pj->job);
+	}
+	free(pj->io_us);
+	free(pj->staged);
+	free(pj);
+	td->io_ops_data = NULL;
+}
+
+/* Static, since fio asks for it again at every parse and drops a job's options when it changes. */
+static struct ioengine_ops sluice_ops = {
+	.name = "sluice",
+	.version = FIO_IOOPS_VERSION,
+	.flags = FIO_NO_OFFLOAD | FIO_ASYNCIO_SETS_ISSUE_TIME,
+	.setup = plugin_setup,
+	.init = plugin_init,
+	.io_u_init = plugin_io_u_init,
+	.post_init = plugin_post_init,
+	.queue = plugin_queue,
+	.commit = plugin_commit,
+	.getevents = plugin_getevents,
+	.event = plugin_event,
+	.cleanup = plugin_cleanup,
+	.open_file = plugin_open_file,
+	.close_file = plugin_close_file,
+	.get_file_size = plugin_get_file_size,
+	.option_struct_size = sizeof(struct sluice_tunables),
+	.options = sluice_fio_options,
+};
+
+/* fio's entry. Only names are used until the release is known to be the one we were built for. */
+__attribute__((visibility("default"))) void get_ioengine(struct ioengine_ops **ops);
+
+void get_ioengine(struct ioengine_ops **ops)
+{
+	const char *running = dlsym(RTLD_DEFAULT, "fio_version_string");
+
+	if (!running || strcmp(running, SLUICE_FIO_RELEASE)) {
+		static bool said;
+
+		if (!said)
+			ERR("built for %s, but this is %s; rebuild it with ci/setup, or with "
+			    "-DFIO_SOURCE_DIR= of this fio\n",
+			    SLUICE_FIO_RELEASE, running ? running : "a fio of unknown release");
+		said = true;
+		*ops = NULL;
+		return;
+	}
+	sluice_init(&host);
+	*ops = &sluice_ops;
+}
