@@ -83,11 +83,11 @@ from sluice import process
 folder = Path({folder!r})
 print("go", flush=True)
 for number in itertools.count():
-    process.run(["sleep", "0.005"], folder, f"{mark}/{{number}}", 9, folder / "out", folder / "err")
+    process.run(["sleep", "60"], folder, f"{mark}/{{number}}", 1e-4, folder / "out", folder / "err")
 """
 
 
-@pytest.mark.parametrize("delay_ms", range(0, 16, 2))
+@pytest.mark.parametrize("delay_ms", range(0, 24, 2))
 def test_ctrl_c_at_any_moment_leaves_nobody_behind(tmp_path: Path, delay_ms: int) -> None:
     """Also while the child is being started, when nobody knows its number yet."""
     mark = f"t/{os.getpid()}/ctrl-c-{delay_ms}"
