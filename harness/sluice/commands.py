@@ -84,8 +84,9 @@ def run_command(arguments: argparse.Namespace) -> int:
         )
         store = Store(Path(arguments.store))
         campaign = store.create(loaded.info.name, header)
-        plugin = prepare.plugin_of(loaded)
+        plugin, commit = prepare.plugin_of(loaded), ""
         if plugin is not None:
+            commit = snapshot.commit_of(plugin)
             loaded = prepare.with_plugin(loaded, snapshot.keep(plugin, store.root))
         return _session(
             Session(
@@ -94,7 +95,7 @@ def run_command(arguments: argparse.Namespace) -> int:
                 loaded,
                 placement,
                 FioExecutor(fio),
-                _environment(fio, loaded, placement),
+                _environment(fio, loaded, placement, commit),
             ),
             fio,
             data,
@@ -109,15 +110,15 @@ def _resume(arguments: argparse.Namespace) -> int:
     campaign = store.find(arguments.resume) if arguments.resume else _unfinished(store)
     results = store.load(campaign)
     loaded, placement = prepare.reopen(results, fio)
-    if prepare.plugin_of(loaded) is not None and results.environments:
-        began_with = results.environments[0].values.get("engine.sha256", "")
-        kept = snapshot.find(began_with, store.root)
+    first = results.environments[0].values if results.environments else {}
+    if prepare.plugin_of(loaded) is not None:
+        kept = snapshot.find(first.get("engine.sha256", ""), store.root)
         if kept.is_file():
             loaded = prepare.with_plugin(loaded, kept)
     own = results.target.kind == "file"
     data = DataFolder(placement.path.parent if own else Path(arguments.data))
     prepare.check_cells(loaded, placement, data, fio, arguments.destructive)
-    environment = _environment(fio, loaded, placement)
+    environment = _environment(fio, loaded, placement, first.get("engine.commit", ""))
     prepare.same_machine(results, environment("before"))
     retry = frozenset({Status.FAILED, Status.TIMEOUT} if arguments.retry_failed else ())
     data.acquire()
@@ -131,8 +132,11 @@ def _resume(arguments: argparse.Namespace) -> int:
         data.release()
 
 
-def _environment(fio: Fio, loaded: Sweep, placement: Placement) -> Callable[[str], Environment]:
-    return lambda when: env.capture(when, fio, placement.path, prepare.plugin_of(loaded))
+def _environment(
+    fio: Fio, loaded: Sweep, placement: Placement, commit: str
+) -> Callable[[str], Environment]:
+    plugin = prepare.plugin_of(loaded)
+    return lambda when: env.capture(when, fio, placement.path, plugin, commit)
 
 
 def _session(session: Session, fio: Fio, data: DataFolder) -> int:

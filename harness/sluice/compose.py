@@ -56,6 +56,8 @@ def compose(
         "randseed": str(randseed),
         f"{sweep.info.latency}_percentiles": "1",
     }
+    if sweep.own_engine:
+        own["thread"] = "1"  # it turns threads on anyway, and says so in every run's output
     if stats is not None and sweep.stats_option:
         own[sweep.stats_option] = str(stats)
     for name, text in own.items():

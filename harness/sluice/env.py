@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from sluice import __version__, block, paths
+from sluice import __version__, block
 from sluice.fiocli import Fio
 from sluice.model import Environment
 
@@ -29,16 +29,18 @@ _SYSCTLS = (
 )
 
 
-def capture(when: str, fio: Fio, target: Path, plugin: Path | None) -> Environment:
+def capture(
+    when: str, fio: Fio, target: Path, plugin: Path | None, commit: str = ""
+) -> Environment:
     """The machine now. `target` is what the jobs work on; `plugin` the engine's library, if the
-    sweep loads one."""
+    sweep loads one, and `commit` what it was built from, if that is known."""
     values: dict[str, str] = {}
     for source in (
         _machine(),
         _cpu(),
         _kernel(),
         _limits(),
-        _tools(fio, plugin),
+        _tools(fio, plugin, commit),
         block.facts(target),
         _load(),
     ):
@@ -142,14 +144,13 @@ def _limits() -> Iterator[tuple[str, str]]:
     yield "limit.io.max", read("/sys/fs/cgroup/io.max")
 
 
-def _tools(fio: Fio, plugin: Path | None) -> Iterator[tuple[str, str]]:
+def _tools(fio: Fio, plugin: Path | None, commit: str) -> Iterator[tuple[str, str]]:
     yield "harness.version", __version__
     yield "python.version", platform.python_version()
     yield "fio.version", fio.version
     yield "fio.sha256", file_hash(Path(fio.program))
     if plugin is not None:
         yield "engine.sha256", file_hash(plugin)
-        commit = ask("git", "-C", str(paths.project_root()), "describe", "--always", "--dirty")
         yield "engine.commit", commit
 
 

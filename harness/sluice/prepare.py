@@ -138,6 +138,7 @@ def reopen(results: Results, fio: Fio, table: Table | None = None) -> tuple[Swee
         results.cells,
         Options(fio, table if own else None, file.engine),
         argument,
+        own,
         table.stats_option if own and table else None,
         {axis.name: axis for axis in info.axes},
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sluice import env, files
+from sluice import env, files, paths
 from sluice.errors import SluiceError
 
 FOLDER = "engines"
@@ -31,6 +31,19 @@ def keep(library: Path, store: Path) -> Path:
                 "with --store"
             ) from error
     return copy
+
+
+def commit_of(library: Path) -> str:
+    """What a library of this checkout was built from, e.g. ``1a2b3c4-dirty``; '' when it is older
+    than the checkout's last commit, for then it may be from anywhere."""
+    git = ("git", "-C", str(paths.project_root()))
+    committed = env.ask(*git, "log", "-1", "--format=%ct")
+    try:
+        if not committed.isdigit() or library.stat().st_mtime < int(committed):
+            return ""
+    except OSError:
+        return ""
+    return env.ask(*git, "describe", "--always", "--dirty")
 
 
 def find(digest: str, store: Path) -> Path:

@@ -31,6 +31,8 @@ class Sweep:
     options: Options
     engine_argument: str
     """What stands behind ``ioengine=``."""
+    own_engine: bool
+    """Whether it is this project's engine."""
     stats_option: str | None
     """The engine's option that names a file for its statistics."""
     axes_by_name: dict[str, Axis]
@@ -87,6 +89,7 @@ def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
         cells.lay(file, axes),
         options,
         engine_argument,
+        own,
         table.stats_option if own and table else None,
         {axis.name: axis for axis in axes},
     )

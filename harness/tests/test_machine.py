@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice import block, cli, doctor, env, kvm, paths, units
+from sluice import block, cli, doctor, env, kvm, paths, snapshot, units
 from sluice.doctor import Level
 from sluice.fiocli import Fio
 
@@ -151,3 +152,14 @@ def test_no_text_breaks_a_reader(text: str) -> None:
 @given(st.floats(0, 1e6))
 def test_durations_are_short(seconds: float) -> None:
     assert len(units.show_seconds(seconds)) < 14
+
+
+def test_a_commit_is_claimed_only_for_what_was_built_from_it(tmp_path: Path) -> None:
+    built = tmp_path / "sluice.so"
+    built.write_bytes(b"x")
+    if not env.ask("git", "-C", str(paths.project_root()), "log", "-1", "--format=%ct"):
+        pytest.skip("no git checkout")
+    assert snapshot.commit_of(built)
+    os.utime(built, (1e9, 1e9))
+    assert snapshot.commit_of(built) == ""
+    assert snapshot.commit_of(tmp_path / "gone") == ""
