@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -107,16 +108,29 @@ def check_harmless(job: JobFile, data: DataFolder, destructive: Iterable[str], b
 def check_destructive(names: Iterable[str]) -> None:
     """SluiceError when a name said with ``--destructive`` is in use as a mounted device or swap:
     consent doesn't cover the file system on it."""
-    mounted = _mounted_devices()
+    in_use = _mounted()
     for name in names:
         real = os.path.realpath(name)
         if not os.path.exists(real):
             raise SluiceError(f"--destructive {name}: doesn't exist: check the name")
-        held = [device for device in mounted if device == real or device.startswith(real)]
+        held = [other for other in in_use if _is_part_of(other, real)]
         if held:
             raise SluiceError(
                 f"--destructive {name}: {held[0]} is mounted or swap: unmount it first"
             )
+        holders = sorted(
+            one.name for one in Path(f"/sys/class/block/{Path(real).name}").glob("holders/*")
+        )
+        if holders and real.startswith("/dev/"):
+            raise SluiceError(
+                f"--destructive {name}: {holders[0]} is built upon it: take that apart first"
+            )
+
+
+def _is_part_of(device: str, whole: str) -> bool:
+    """Whether `device` is `whole` or a partition of it: ``sda1`` of ``sda``, ``nvme0n1p2`` of
+    ``nvme0n1``, but not ``sdaa`` of ``sda``."""
+    return re.fullmatch(rf"{re.escape(whole)}(p?\d+)?", device) is not None
 
 
 def _paths(value: str, base: Path) -> list[Path]:
@@ -173,13 +187,13 @@ def _what(path: Path) -> str:
     )
 
 
-def _mounted_devices() -> set[str]:
-    """Real paths of devices that carry a mounted file system or swap."""
+def _mounted() -> list[str]:
+    """Real paths of devices and files that carry a mounted file system or swap."""
     found = set()
-    for table in ("/proc/mounts", "/proc/swaps"):
+    for table, is_header in (("/proc/mounts", False), ("/proc/swaps", True)):
         try:
-            lines = Path(table).read_text(encoding="utf-8").splitlines()
+            lines = Path(table).read_text(encoding="utf-8").splitlines()[int(is_header) :]
         except OSError:
             continue
-        found |= {os.path.realpath(line.split()[0]) for line in lines if line.startswith("/dev/")}
-    return found
+        found |= {os.path.realpath(line.split()[0]) for line in lines if line.startswith("/")}
+    return sorted(found)
