@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from sluice.model import Block, Cell, Leg, Run
 
-RUN_OVERHEAD_S = 0.6
-"""First guess at what a run costs beyond ramp and runtime: fio's start (about 0.15 s), its end and
-the harness's own part. Replaced by what is measured as soon as a run has ended."""
+RUN_OVERHEAD_S = 0.4
+"""First guess at what a run costs beyond ramp and runtime: fio's start and end (about 0.35 s) and
+the harness's own part (0.03 s). Replaced by what is measured once a run has ended."""
 
 
 @dataclass(frozen=True, slots=True)

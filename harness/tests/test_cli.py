@@ -155,6 +155,14 @@ def test_a_sweep_that_would_write_to_a_strangers_file_is_refused(
     assert not (tmp_path / "store").exists()
 
 
+def test_too_little_room_for_the_test_files_is_said(
+    make_sweep: SweepMaker, fake_fio: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = inside(capsys, "run", make_sweep(replace={'"1M"': '"900T"'}), "--fio", fake_fio(""))
+    assert done.returncode == 1
+    assert "MiB free, the test files need 943718400 MiB" in done.stderr.splitlines()[-1]
+
+
 def test_nothing_ran_has_its_own_code(
     make_sweep: SweepMaker,
     fake_fio: Callable[[str], str],

@@ -62,6 +62,21 @@ def test_percentiles_are_those_that_fio_prints(make_sweep: SweepMaker) -> None:
     assert sample.values["lat_p999"] == printed["99.900000"]
 
 
+def test_latency_may_be_the_whole_of_it(make_sweep: SweepMaker) -> None:
+    """``lat`` counts from the creation of an I/O, so it can't be less than ``clat``."""
+    text = 'latency = "lat"\n' + SWEEP
+    results = run(make_sweep(text, replace={"[1, 8]": "[8]", "blocks = 2": "blocks = 1"}))
+    one = results.runs[0]
+    document = fiojson.split(fio_output(one)).last
+    assert document is not None
+    read = document["jobs"][0]["read"]
+    sample = one.sample()
+    assert sample is not None
+    assert sample.values["lat_mean"] == pytest.approx(read["lat_ns"]["mean"])
+    assert sample.values["lat_mean"] >= read["clat_ns"]["mean"]
+    assert sample.values["lat_p99"] == read["lat_ns"]["percentile"]["99.000000"]
+
+
 def test_the_same_seed_gives_the_same_offsets(tmp_path: Path) -> None:
     """What pairs the cells of a block. With its default randrepeat=1 fio 3.33 ignores the seed."""
     traces = []
