@@ -76,10 +76,10 @@ int sluice_job_create(const sluice_job_facts* facts, sluice_job** job, sluice_te
   return guarded(error, [&]() -> Status {
     const Tunables& tunables = *facts->tunables;
     if (tunables.device == SLUICE_device_auto) {
-      if (const Status usable = probe_io_uring(); !usable) return usable;
+      if (Status usable = probe_io_uring(); !usable) return usable;
     }
     if (tunables.stats_json != nullptr) {
-      if (const Status writable = check_writable(tunables.stats_json); !writable) return writable;
+      if (Status writable = check_writable(tunables.stats_json); !writable) return writable;
     }
     *job = new sluice_job{facts->name, tunables, facts->direct, facts->writes, nullptr};
     return Done{};
@@ -92,7 +92,7 @@ int sluice_job_join(sluice_job* job, const char* path, uint64_t block_bytes, uin
                     sluice_text* error) {
   return guarded(error, [&]() -> Status {
     if (job->tunables.device == SLUICE_device_auto) {
-      const Status usable = check_path({path, job->writes, job->direct, block_bytes, need_bytes});
+      Status usable = check_path({path, job->writes, job->direct, block_bytes, need_bytes});
       if (!usable) return usable;
     }
     auto leaf = process().stack.join(path, job->tunables, job->name);

@@ -5,6 +5,7 @@
 #include "engine/fio/options.h"
 #include "scheduler/config/tunables.h"
 
+/* Names and initialisers can't stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define COMMON(name_, what_, help_)                                                   \
 	.name = #name_, .lname = what_, .help = help_, .category = FIO_OPT_C_ENGINE,  \
 	.group = FIO_OPT_G_INVALID
@@ -29,6 +30,8 @@
 	  .def = #def_ },
 #define TEXT(name_, scope, what_, help_) \
 	{ COMMON(name_, what_, help_), FIELD(name_), .type = FIO_OPT_STR_STORE },
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 struct fio_option sluice_fio_options[] = {
 #include "scheduler/config/tunables.def"

@@ -4,7 +4,6 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -53,13 +52,12 @@ Status check_size(const PathNeeds& needs) {
 
 Status check_may_write(const PathNeeds& needs) {
   if (!needs.writes) return Done{};
-  struct statvfs filesystem {};
-  const bool read_only =
-      statvfs(needs.path.c_str(), &filesystem) == 0 && (filesystem.f_flag & ST_RDONLY) != 0;
-  if (!read_only && access(needs.path.c_str(), W_OK) == 0) return Done{};
-  return Error{read_only ? EROFS : errno,
-               needs.path + (read_only ? ": lies on a read-only filesystem" : ": is read-only") +
-                   " but the job writes; make it writable, or use rw=read|randread"};
+  // With the effective ids, as open() will ask.
+  if (faccessat(AT_FDCWD, needs.path.c_str(), W_OK, AT_EACCESS) == 0) return Done{};
+  const int code = errno;
+  return Error{code, needs.path +
+                         (code == EROFS ? ": lies on a read-only filesystem" : ": is read-only") +
+                         " but the job writes; make it writable, or use rw=read|randread"};
 }
 
 }  // namespace
@@ -75,9 +73,9 @@ Status check_path(const PathNeeds& needs) {
   if (S_ISDIR(status.st_mode)) {
     return Error{EISDIR, needs.path + ": is a directory; name a file in it, or use directory="};
   }
-  if (const Status may = check_may_write(needs); !may) return may;
+  if (Status may = check_may_write(needs); !may) return may;
   if (S_ISBLK(status.st_mode)) {
-    if (const Status size = check_size(needs); !size) return size;
+    if (Status size = check_size(needs); !size) return size;
     return check_block_size(needs, status.st_rdev);
   }
   return S_ISREG(status.st_mode) ? check_block_size(needs, status.st_dev) : Status(Done{});

@@ -221,8 +221,8 @@ static int plugin_init(struct thread_data *td)
 	struct plugin_job *pj = td->io_ops_data;
 
 	pj->depth = td->o.iodepth;
-	pj->io_us = calloc(pj->depth, sizeof(*pj->io_us));
-	pj->staged = calloc(pj->depth, sizeof(*pj->staged));
+	pj->io_us = calloc(pj->depth, sizeof(struct io_u *));
+	pj->staged = calloc(pj->depth, sizeof(struct io_u *));
 	/* A push may be left to getevents() only where fio is sure to call it next: not if it may
 	 * pause first, and not if another thread returns io_u's to the free list. */
 	pj->may_defer = !td->o.thinktime && !td->o.verify_async;
@@ -479,7 +479,7 @@ void get_ioengine(struct ioengine_ops **ops)
 {
 	const char *running = dlsym(RTLD_DEFAULT, "fio_version_string");
 
-	if (!running || strcmp(running, SLUICE_FIO_RELEASE)) {
+	if (!running || strcmp(running, SLUICE_FIO_RELEASE) != 0) {
 		static bool said;
 
 		if (!said)
