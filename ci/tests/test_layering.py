@@ -49,6 +49,8 @@ def test_breach_is_found(path: str, line: str, rule: str) -> None:
         ("scheduler/queue/queue.cpp", '#include "scheduler/queue/queue.h"'),
         ("scheduler/queue/queue_test.cpp", '#include "scheduler/testing/sim.h"'),
         ("engine/devices/conformance.h", '#include "scheduler/testing/sim.h"'),
+        ("engine/devices/model_rig.h", '#include "scheduler/testing/sim.h"'),
+        ("scheduler/base/tsc_clock.cpp", "return __rdtsc();"),
         ("scheduler/queue/queue.cpp", "#include <vector>"),
         ("scheduler/base/clock.cpp", "#include <ctime>"),
         ("scheduler/queue/queue.cpp", "int x;  // std::chrono is for the clock"),
