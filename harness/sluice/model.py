@@ -52,7 +52,8 @@ class Status(StrEnum):
     TIMEOUT = "timeout"
     """fio outlived its bound; its whole process tree was killed."""
     SKIPPED = "skipped"
-    """Planned, never started; :attr:`Run.reason` says why."""
+    """Planned, never started; :attr:`Run.reason` says why. No run has it yet: cells that the plan
+    rules out have :attr:`Cell.skipped` instead."""
 
 
 class Leg(StrEnum):

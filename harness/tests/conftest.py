@@ -10,11 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from sluice import describe
 from sluice.describe import Table
 
 DATA = Path(__file__).parent / "data"
+
+# A busy machine is slow, not wrong; a failure prints how to repeat it.
+settings.register_profile("harness", deadline=None, print_blob=True)
+settings.load_profile("harness")
 
 JOB = """\
 [global]
