@@ -28,8 +28,8 @@ struct QueueLimits {
   const ClassLimits& operator[](IoClass c) const { return classes[static_cast<unsigned>(c)]; }
 };
 
-/// The profile's limits, overridden by what the user set. Errors name the tunables: a minimum above
-/// its maximum, minimums above the cap.
+/// The profile's limits, overridden by what the user set. The error names the tunables: a minimum
+/// above its maximum. Minimums may add up to more than the cap: the classes then take turns.
 Result<QueueLimits> queue_limits(const Tunables& tunables);
 
 }  // namespace sluice
