@@ -164,21 +164,34 @@ TEST_P(Conformance, WakeEndsTheWaitUnderWay) {
 
 TEST_P(Conformance, NoWakeIsLost) {
   Rig& mine = rig();
-  constexpr int kRounds = 3000;
+  constexpr int kRounds = 5000;
   std::atomic<int> sent{0};
   std::atomic<int> received{0};
+  // Both sides dawdle, so that wake() meets every moment on the other's way into its sleep.
+  const auto dawdle = [&](Prng& prng) {
+    for (std::uint64_t spin = prng.below(200); spin > 0; --spin) sent.load();
+  };
   std::thread waker([&] {
     Prng prng(3);
     for (int round = 1; round <= kRounds; ++round) {
-      while (received.load() != round - 1) std::this_thread::yield();
-      // Hits every moment on the other thread's way into its sleep.
-      for (std::uint64_t spin = prng.below(3000); spin > 0; --spin) sent.load();
+      dawdle(prng);
       sent = round;
       mine.channel().wake();
+      const auto deadline = steady_clock::now() + std::chrono::seconds(10);
+      for (unsigned spin = 0; received.load() != round; ++spin) {
+        if (spin > 1000) std::this_thread::yield();
+        if (steady_clock::now() < deadline) continue;
+        ADD_FAILURE() << "lost in round " << round;
+        sent = kRounds;
+        mine.channel().wake();
+        return;
+      }
     }
   });
+  Prng prng(4);
   for (int round = 1; round <= kRounds; ++round) {
-    while (sent.load() != round) ASSERT_EQ(mine.wait(1, true), 0);
+    dawdle(prng);
+    while (sent.load() < round) ASSERT_EQ(mine.wait(1, true), 0);
     received = round;
   }
   waker.join();
