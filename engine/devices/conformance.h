@@ -3,6 +3,7 @@
 //
 //   conformance_test.cpp       a request's life: exactly once, never inline, depth, wait, wake
 //   conformance_data_test.cpp  bytes: integrity, ends of the device, several files and threads
+//   conformance_allocation_test.cpp  no memory is allocated per request
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,6 +43,7 @@ struct DeviceUnderTest {
   std::string name;
   /// Error: not available on this machine; the test is skipped and says why.
   std::function<Result<std::unique_ptr<Testbed>>()> make;
+  bool allocates_per_request = false;  ///< it is for tests only, and says so
 };
 std::vector<DeviceUnderTest> devices_under_test();
 inline void PrintTo(const DeviceUnderTest& device, std::ostream* out) { *out << device.name; }

@@ -126,7 +126,9 @@ std::vector<DeviceUnderTest> devices_under_test() {
       {"null", [] { return Result<std::unique_ptr<Testbed>>(std::make_unique<NullBed>()); }},
       {"model", [] { return ModelBed::make(Time::real, quick_model()); }},
       {"model_durable", [=] { return ModelBed::make(Time::stepped, durable); }},
-      {"model_crashable", [=] { return ModelBed::make(Time::stepped, crashable); }},
+      {.name = "model_crashable",
+       .make = [=] { return ModelBed::make(Time::stepped, crashable); },
+       .allocates_per_request = true},
       {"uring_direct", [] { return UringBed::make(O_DIRECT); }},
       {"uring_buffered", [] { return UringBed::make(0); }},
   };

@@ -54,15 +54,10 @@ std::vector<CrashLog::Record> CrashLog::take_all() {
 }
 
 void CrashLog::crash(Prng& prng, const Changed& changed) {
-  std::vector<Record> records = take_all();
+  const std::vector<Record> records = take_all();
   const std::uint64_t lost = prng.below(4);
   const std::uint64_t kept = prng.below(4);
   const std::uint64_t torn = lost + kept == 0 ? 1 : prng.below(4);
-  if (prng.chance(0.5)) {
-    for (std::size_t i = records.size(); i > 1; --i) {
-      std::swap(records[i - 1], records[prng.below(i)]);
-    }
-  }
   for (const Record& record : records) {
     const std::uint64_t fate = prng.below(lost + kept + torn);
     if (fate < lost) continue;

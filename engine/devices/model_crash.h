@@ -13,9 +13,10 @@
 //   - lost: none of its sectors reach the media;
 //   - kept: all do;
 //   - torn: each sector does or does not, at random.
-// They reach the media in the order of their completion, or shuffled: then an older version of a
-// sector may outlive a newer one. How likely each is is drawn anew for every crash, so that over
-// many seeds clean cuts (all lost, all kept) are met as well as mixtures.
+// As fates are independent, a later write may be there without an earlier one, and an older version
+// of a sector may outlive a newer one: whatever reordering can do. How likely each fate is is drawn
+// anew for every crash, so that over many seeds clean cuts (all lost, all kept) are met as well as
+// mixtures.
 // Not modelled here: errors, misdirected writes, rotten bits.
 #pragma once
 
