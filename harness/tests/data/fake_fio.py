@@ -1,12 +1,12 @@
 # Answers the harness's questions as fio 3.33 does. conftest.py appends what a run does.
 import json
-import os
-import signal
-import subprocess
+import os  # noqa: F401  bodies use it
+import signal  # noqa: F401  bodies use it
+import subprocess  # noqa: F401  bodies use it
 import sys
-import time
+import time  # noqa: F401  bodies use it
 
-VERSION = ''
+VERSION = ""
 ARGUMENTS = sys.argv[1:]
 
 if "--version" in ARGUMENTS:
@@ -33,12 +33,31 @@ output = next((one.split("=", 1)[1] for one in ARGUMENTS if one.startswith("--ou
 
 
 def document(ios=1000, error=0):
-    times = {"min": 100, "max": 900, "mean": 300.0, "stddev": 1.0, "N": ios,
-             "bins": {"300": ios} if ios else {}}
-    read = {"io_bytes": ios * 4096, "bw_bytes": ios * 4096, "iops": float(ios), "runtime": 1000,
-            "total_ios": ios, "clat_ns": times}
-    one = {"jobname": "reader", "error": error, "read": read, "job_runtime": 1000,
-           "usr_cpu": 10.0, "sys_cpu": 20.0, "ctx": 500}
+    times = {
+        "min": 100,
+        "max": 900,
+        "mean": 300.0,
+        "stddev": 1.0,
+        "N": ios,
+        "bins": {"300": ios} if ios else {},
+    }
+    read = {
+        "io_bytes": ios * 4096,
+        "bw_bytes": ios * 4096,
+        "iops": float(ios),
+        "runtime": 1000,
+        "total_ios": ios,
+        "clat_ns": times,
+    }
+    one = {
+        "jobname": "reader",
+        "error": error,
+        "read": read,
+        "job_runtime": 1000,
+        "usr_cpu": 10.0,
+        "sys_cpu": 20.0,
+        "ctx": 500,
+    }
     return {"fio version": VERSION, "jobs": [one]}
 
 
