@@ -28,7 +28,8 @@ if ARGUMENTS[0].startswith("--enghelp="):
 if "--parse-only" in ARGUMENTS or "--create_only=1" in ARGUMENTS:
     sys.exit(0)
 
-job = open(ARGUMENTS[-1]).read()
+with open(ARGUMENTS[-1]) as given:
+    job = given.read()
 output = next((one.split("=", 1)[1] for one in ARGUMENTS if one.startswith("--output=")), None)
 
 
