@@ -36,8 +36,8 @@ Rig::~Rig() {
   for (Target& target : targets_) channel_->detach(target);
 }
 
-std::uint32_t Rig::block_bytes() const {
-  return std::max<std::uint32_t>(512, device().limits().logical_block_bytes);
+std::uint64_t Rig::block_bytes() const {
+  return std::max<std::uint64_t>(512, device().limits().logical_block_bytes);
 }
 
 std::optional<unsigned> Rig::free_slot() const {

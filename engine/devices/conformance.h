@@ -65,7 +65,7 @@ class Rig {
   Target& target(unsigned store) { return targets_.at(store); }
   const Device& device() const { return *targets_[0].device; }
   /// The smallest unit of offsets and lengths.
-  std::uint32_t block_bytes() const;
+  std::uint64_t block_bytes() const;
 
   Request& request(unsigned slot) { return requests_[slot]; }
   std::byte* buffer(unsigned slot) { return buffers_.get() + slot * kBufferBytes; }

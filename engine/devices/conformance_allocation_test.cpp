@@ -39,7 +39,7 @@ TEST_P(Conformance, RequestsAllocateNothing) {
     for (unsigned slot = 0; slot < kDepth; ++slot) {
       Request& request = mine.request(slot);
       request.buffer = mine.buffer(slot);
-      request.length = mine.block_bytes();
+      request.length = static_cast<std::uint32_t>(mine.block_bytes());
       request.offset = slot * mine.block_bytes();
       request.op = slot == 3 ? Op::flush : slot % 2 == 0 ? Op::read : Op::write;
       request.target = &mine.target(slot % Testbed::kStores);

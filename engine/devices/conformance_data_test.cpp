@@ -16,9 +16,9 @@ namespace {
 /// Requests that change data never overlap anything in flight but reads that began later.
 void check_integrity(Rig& rig, unsigned store, std::uint64_t first, std::uint64_t length,
                      unsigned requests, std::uint64_t seed) {
-  const std::uint32_t block = rig.block_bytes();
+  const std::uint64_t block = rig.block_bytes();
   Prng prng(seed);
-  StampedBlocks blocks(block, length / block);
+  StampedBlocks blocks(static_cast<std::uint32_t>(block), length / block);
   struct InFlight {
     Op op = Op::read;
     std::uint64_t from = 0;

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 TEST_P(Conformance, EachRequestEndsOnceWithItsLength) {
-  const std::uint32_t block = rig().block_bytes();
+  const std::uint64_t block = rig().block_bytes();
   for (unsigned slot = 0; slot < kDepth; ++slot) {
     ASSERT_TRUE(rig().submit(slot, Op::read, slot * block, block));
   }
@@ -38,10 +38,10 @@ TEST_P(Conformance, NothingEndsBeforePoll) {
 
 TEST_P(Conformance, TakesItsDepthAndNoMore) {
   Rig wide(bed(), kDepth);
-  const std::uint32_t block = wide.block_bytes();
+  const std::uint64_t block = wide.block_bytes();
   Request extra;
   extra.buffer = wide.buffer(0);
-  extra.length = block;
+  extra.length = static_cast<std::uint32_t>(block);
   extra.target = &wide.target(0);
   for (int round = 0; round < 3; ++round) {
     while (const auto slot = wide.free_slot()) {
@@ -220,7 +220,7 @@ TEST_P(Conformance, WakesMixWithRequests) {
 
 TEST_P(Conformance, AChannelMayGoWithRequestsInFlight) {
   constexpr auto kOurs = std::byte{0xC3};
-  const std::uint32_t block = rig().block_bytes();
+  const std::uint64_t block = rig().block_bytes();
   for (int round = 0; round < 20; ++round) {
     Rig doomed(bed(), kDepth);
     for (unsigned slot = 0; slot < kDepth; ++slot) {

@@ -233,7 +233,8 @@ TEST(ModelCrash, EachSectorHoldsAVersionThatIsAllowed) {
 TEST(ModelCrash, ASeedGivesTheSameOutcomeAgain) {
   const auto outcome = [](std::uint64_t seed) {
     ModelRig rig(crashable_model());
-    for (unsigned slot = 0; slot < 12; ++slot) start_write(rig, slot, slot * 4, 8, slot + 1);
+    for (unsigned slot = 0; slot < 12; ++slot)
+      start_write(rig, slot, std::uint64_t{slot} * 4, 8, slot + 1);
     rig.clock().advance(20);
     rig.ended(5);
     crash(rig, seed);

@@ -78,6 +78,7 @@ class ModelRig {
     std::vector<Request*> found(max);
     found.resize(channel_->poll(found.data(), max));
     std::vector<unsigned> slots;
+    slots.reserve(found.size());
     for (const Request* request : found) slots.push_back(request->slot);
     return slots;
   }

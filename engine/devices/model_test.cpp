@@ -64,7 +64,7 @@ TEST(ModelTimes, EachKindHasItsBase) {
 
 TEST(ModelTimes, BytesTakeTimeInProportion) {
   ModelConfig config = exact_model();
-  config.bytes_per_second = 512 * 1'000'000;  // a sector each microsecond
+  config.bytes_per_second = 512'000'000;  // a sector each microsecond
   ModelRig rig(config);
   EXPECT_EQ(rig.run(Op::read, 0, 512), 100U + 1'000U);
   EXPECT_EQ(rig.run(Op::read, 0, 1 * kMiB), 100U + 2'048'000U);
@@ -187,7 +187,7 @@ TEST(ModelTimes, OnARealClockWaitSleepsUntilDueAndWakeEndsIt) {
 
 TEST(ModelCache, AFlushCostsWhatIsDirty) {
   ModelConfig config = exact_model();
-  config.flush_bytes_per_second = 512 * 1'000'000;
+  config.flush_bytes_per_second = 512'000'000;
   ModelRig rig(config);
   EXPECT_EQ(rig.run(Op::flush, 0, 0), 1000U);
   rig.run(Op::write, 0, 8192);
