@@ -121,13 +121,13 @@ def _method(count: int) -> str:
     which = "the one comparison" if count == 1 else f"all {count} comparisons together"
     return (
         f"Intervals are {percent(LEVEL)} for {which} (Student's t over the blocks, on log ratios "
-        f"within a block{', Bonferroni' if count > 1 else ''}). Open: the interval is too wide to "
-        "tell a change from none."
+        f"within a block{', Bonferroni' if count > 1 else ''}). Undecided: the interval is too wide "
+        "to tell a change from none; more blocks narrow it."
     )
 
 
 def _clause(gate: Gate, rows: Sequence[Comparison]) -> str:
-    """``IOPS was higher by more than 3 % in 2, lower in none and open in 1 of 3 comparisons``."""
+    """``IOPS was higher by more than 3 % in 2, lower in none and undecided in 1 of 3 comparisons``."""
     count = Counter(row.finding for row in rows)
     up, down = count[Finding.HIGHER], count[Finding.LOWER]
     margin = percent(gate.margin)
@@ -142,7 +142,7 @@ def _clause(gate: Gate, rows: Sequence[Comparison]) -> str:
             ("higher by an unclear amount", count[Finding.ABOVE]),
             ("lower by an unclear amount", count[Finding.BELOW]),
             (f"within \N{PLUS-MINUS SIGN}{margin}", count[Finding.WITHIN]),
-            ("open", count[Finding.OPEN]),
+            ("undecided", count[Finding.OPEN]),
             ("without an interval", count[Finding.NO_INTERVAL]),
             ("without a figure", count[Finding.MISSING]),
         )

@@ -27,7 +27,7 @@ class Finding(Enum):
     WITHIN = "within the margin"
     ABOVE = "higher, by more or less than the margin"
     BELOW = "lower, by more or less than the margin"
-    OPEN = "open"
+    OPEN = "undecided"
     NO_INTERVAL = "no interval"
     MISSING = "no figure"
 
