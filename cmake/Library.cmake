@@ -13,12 +13,22 @@ function(sluice_library NAME)
                                                   CXX_VISIBILITY_PRESET hidden
                                                   VISIBILITY_INLINES_HIDDEN ON)
   if(SLUICE_TESTS AND ARG_TESTS)
-    add_executable(${NAME}_test ${ARG_TESTS})
-    target_link_libraries(${NAME}_test PRIVATE sluice_${NAME} ${ARG_TEST_LINKS} GTest::gtest_main)
-    # One word such as unit-stack: discovery would take a list apart, and `ctest -L stack` finds it.
-    string(JOIN "-" labels unit ${ARG_LABELS})
-    # Without NO_PRETTY_VALUES a parameter's bytes, addresses included, are part of a test's name.
-    gtest_discover_tests(${NAME}_test TEST_PREFIX "${NAME}." DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-                         PROPERTIES LABELS ${labels} TIMEOUT 120)
+    sluice_test(${NAME} SOURCES ${ARG_TESTS} LINKS sluice_${NAME} ${ARG_TEST_LINKS}
+                LABELS ${ARG_LABELS})
   endif()
+endfunction()
+
+# sluice_test(NAME SOURCES ... [LINKS ...] [LABELS ...])
+#
+# A test program NAME_test beside that of its library: for code that is no library, and for tests
+# that would disturb others in one program.
+function(sluice_test NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;LABELS" ${ARGN})
+  add_executable(${NAME}_test ${ARG_SOURCES})
+  target_link_libraries(${NAME}_test PRIVATE ${ARG_LINKS} GTest::gtest_main)
+  # One word such as unit-stack: discovery would take a list apart, and `ctest -L stack` finds it.
+  string(JOIN "-" labels unit ${ARG_LABELS})
+  # Without NO_PRETTY_VALUES a parameter's bytes, addresses included, are part of a test's name.
+  gtest_discover_tests(${NAME}_test TEST_PREFIX "${NAME}." DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
+                       PROPERTIES LABELS ${labels} TIMEOUT 120)
 endfunction()
