@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <string>
 #include <vector>
 
 #include "engine/devices/uring_setup.h"
@@ -40,6 +41,12 @@ class UringChannel final : public Channel {
       return ring_error(status);
     }
     ring_open_ = true;
+    // The kernel clamps (32768); submit() counts on an entry for each request.
+    if (ring_.sq.ring_entries < config_.depth + 1) {
+      return Error{EINVAL, "io_uring takes at most " + std::to_string(ring_.sq.ring_entries - 1) +
+                               " requests at once, not " + std::to_string(config_.depth) +
+                               "; lower iodepth"};
+    }
     wake_fd_ = eventfd(0, EFD_CLOEXEC);
     if (wake_fd_ < 0) return Error{errno, "no eventfd: too many open files (ulimit -n)"};
     buffers_ = register_buffers(ring_, config_, note);
