@@ -11,12 +11,9 @@ namespace sluice {
 
 namespace {
 
-// Address space, not memory: pages come with the first write, so no file that fio names is larger.
-constexpr std::uint64_t kModelBytes = 4096 * kGiB;
-
-ModelConfig model_config(const Tunables& tunables) {
+ModelConfig model_config(const Tunables& tunables, std::uint64_t size_bytes) {
   ModelConfig config;
-  config.size_bytes = kModelBytes;
+  config.size_bytes = size_bytes;
   config.channels = tunables.model_channels;
   config.read_ns = tunables.model_read_time_us * kNsPerUs;
   config.write_ns = tunables.model_write_time_us * kNsPerUs;
@@ -41,7 +38,7 @@ Result<DeviceHandle> DeviceRegistry::open(const Tunables& tunables) {
     case SLUICE_device_null:
       return DeviceHandle{std::make_shared<NullDevice>(), std::make_shared<NullChannelFactory>()};
     case SLUICE_device_model: {
-      auto device = ModelDevice::open(model_config(tunables));
+      auto device = ModelDevice::open(model_config(tunables, model_bytes_));
       if (!device) return device.error();
       return DeviceHandle{std::move(device.value()), std::make_shared<ModelChannelFactory>(clock_)};
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "scheduler/base/clock.h"
+#include "scheduler/base/units.h"
 #include "scheduler/io/device_source.h"
 
 namespace sluice {
@@ -9,11 +10,18 @@ namespace sluice {
 /// Threads: any. `clock` outlives it and all that it made.
 class DeviceRegistry final : public DeviceSource {
  public:
-  explicit DeviceRegistry(const Clock& clock) : clock_(clock) {}
+  /// Address space, not memory: pages come with the first write, so no file that fio names is
+  /// larger.
+  static constexpr std::uint64_t kModelBytes = 4096 * kGiB;
+
+  /// `model_bytes` is for tests: under ThreadSanitizer there is no room for that much.
+  explicit DeviceRegistry(const Clock& clock, std::uint64_t model_bytes = kModelBytes)
+      : clock_(clock), model_bytes_(model_bytes) {}
   Result<DeviceHandle> open(const Tunables& tunables) override;
 
  private:
   const Clock& clock_;
+  const std::uint64_t model_bytes_;
 };
 
 }  // namespace sluice
