@@ -1,8 +1,8 @@
 // Request: one I/O on its way from fio to a device and back.
 //
-// Life: idle -> staged -> (waiting -> granted ->) at_device -> found -> idle. A request lives in a
-// fixed slot of its session (fio's io_u index); nothing is allocated per I/O. It completes exactly
-// once, with the bytes transferred or -errno; Session checks that, in release builds too.
+// Life: idle -> staged -> (waiting -> granted ->) at_device -> (found ->) idle. A request lives in
+// a fixed slot of its session (fio's io_u index); nothing is allocated per I/O. It completes
+// exactly once, with the bytes transferred or -errno; Session checks that, in release builds too.
 #pragma once
 
 #include <boost/intrusive/slist.hpp>
@@ -22,12 +22,12 @@ enum class Op : std::uint8_t { read, write, flush, data_sync, trim };
 inline constexpr unsigned kOps = 5;
 
 enum class RequestState : std::uint8_t {
-  idle,       ///< the slot is free
+  idle,       ///< the slot is free, or its request is in the hands of reap()'s caller
   staged,     ///< taken from fio, not yet handed to the stack
   waiting,    ///< in the leaf's queue
   granted,    ///< may go to the device; in the owner's mailbox or about to be issued
   at_device,  ///< submitted
-  found,      ///< completion seen, not yet told to fio
+  found,      ///< completion seen by the courier, not yet by the owner
 };
 
 /// What was done to a request decides how it completes, never what the mode is by then
@@ -58,7 +58,7 @@ struct Request {
   RequestState state = RequestState::idle;
   Path path = Path::bypassed;
   std::uint32_t slot = 0;   ///< index in the owner's array == fio's io_u->index
-  std::int32_t result = 0;  ///< bytes, or -errno; valid in state found
+  std::int32_t result = 0;  ///< bytes, or -errno; valid from the end until the next submit()
   Target* target = nullptr;
   Mailbox* owner = nullptr;
 
@@ -67,7 +67,9 @@ struct Request {
   /// the slots sees every I/O at a device with its age, bypassed or not, at no cost to the owner
   /// but a plain store.
   std::atomic<std::uint64_t> issued_ns{0};
-  std::uint64_t found_ns = 0;  ///< completion seen by whoever polled
+  // What the courier leaves for the owner, who may come much later.
+  std::uint64_t carried_ns = 0;  ///< issued_ns as it was; by now it is 0 again
+  std::uint64_t found_ns = 0;    ///< completion seen
 
   boost::intrusive::slist_member_hook<> link;
 };

@@ -84,8 +84,12 @@ void Courier::settle(Request** ended, unsigned count) {
   const std::uint64_t now = clock_.now_ns();
   for (unsigned i = 0; i < count; ++i) {
     Request& request = *ended[i];
+    SLUICE_CHECK(request.state == RequestState::at_device);
     request.state = RequestState::found;
+    request.carried_ns = request.issued_ns.load(std::memory_order_relaxed);
     request.found_ns = now;
+    // It has left the device, though the owner may not hear of it for long.
+    request.issued_ns.store(0, std::memory_order_relaxed);
     RequestList granted;
     request.target->leaf->queue().leave(&ended[i], 1, granted);
     // From here on the owner may end and free the request.
@@ -119,6 +123,8 @@ void Courier::run() {
     settle(ended, channel_->poll(ended, kDepth));
     lock.lock();
   }
+  // A channel is its thread's, to the end.
+  channel_.reset();
 }
 
 }  // namespace sluice

@@ -25,7 +25,7 @@ class alignas(kFalseSharingBytes) Mailbox {
   void deliver_grants(RequestList& granted);
   void deliver_found(RequestList& found);
 
-  /// One relaxed load: is there anything?
+  /// One load: is there anything?
   bool pending() const noexcept { return pending_.load(std::memory_order_acquire); }
 
   /// Moves all grants, and at most `max` found requests, out.
@@ -33,9 +33,15 @@ class alignas(kFalseSharingBytes) Mailbox {
   /// Moves the grants out, for somebody who issues them in the owner's stead.
   void take_grants(RequestList& granted);
 
-  /// Announces that the owner is about to block in wait(…, true). Look at pending() afterwards.
-  void fall_asleep() noexcept { asleep_.store(true, std::memory_order_seq_cst); }
-  void awake() noexcept { asleep_.store(false, std::memory_order_relaxed); }
+  /// Announces that the owner is about to block in wait(…, true). False: it must not, since there
+  /// is something already. awake() follows in either case, and a look at pending() follows that.
+  bool fall_asleep() noexcept {
+    asleep_.store(true, std::memory_order_seq_cst);
+    return !pending_.load(std::memory_order_seq_cst);
+  }
+  /// An exchange: whoever found us asleep, and so told no courier, has set `pending` before, and we
+  /// see it. After a plain store the look at pending() could come first.
+  void awake() noexcept { asleep_.exchange(false, std::memory_order_seq_cst); }
 
   /// Set while the courier has the mailbox on its list.
   std::atomic<bool> watched{false};

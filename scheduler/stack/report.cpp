@@ -73,6 +73,10 @@ Status check_writable(const std::string& path) {
   if (std::filesystem::is_directory(path, ignored)) {
     return Error{EISDIR, "stats_json=" + path + ": is a directory; name a file in it"};
   }
+  // It will be replaced, which root may do even to /dev/null.
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+    return Error{EINVAL, "stats_json=" + path + ": is no regular file; name one, or a new one"};
+  }
   const std::string scratch = path + ".tmp." + std::to_string(getpid());
   {
     std::ofstream out(scratch, std::ios::binary | std::ios::trunc);

@@ -57,7 +57,6 @@ void Session::drain() {
   if (staged_count_ > 0) commit(false);
   while (outstanding_ > 0) {
     if (reap(1, config_.depth) < 0) break;
-    for (unsigned i = 0; i < ended_count_; ++i) ended(i);
   }
   SLUICE_CHECK(outstanding_ == 0);
 }
@@ -188,21 +187,24 @@ SLUICE_COLD void Session::collect_mail(unsigned max) {
     Request& request = found.front();
     found.pop_front();
     --waiting_;
+    SLUICE_CHECK(request.state == RequestState::found);
     stats_->carried.add(1);
-    record(request, request.found_ns);
+    record(request, request.carried_ns, request.found_ns);
     stats_->classes[static_cast<unsigned>(request.io_class)].reap_ns.add(now - request.found_ns);
     ++queued_[static_cast<unsigned>(request.io_class)];
     ended_[ended_count_++] = &request;
+    last_ns_ = now;
   }
 }
 
-SLUICE_INLINE void Session::record(Request& request, std::uint64_t found_ns) {
-  const std::uint64_t issued = request.issued_ns.load(std::memory_order_relaxed);
-  request.issued_ns.store(0, std::memory_order_relaxed);
+SLUICE_INLINE void Session::record(Request& request, std::uint64_t issued_ns,
+                                   std::uint64_t found_ns) {
+  // Here, not when fio is told: a device that returns it again is caught.
+  request.state = RequestState::idle;
   ClassStats& stats = stats_->classes[static_cast<unsigned>(request.io_class)];
-  stats.device_ns.add(found_ns - issued);
+  stats.device_ns.add(found_ns - issued_ns);
   // Mostly nothing: refresh_stats() adds the zeros.
-  if (issued != request.arrived_ns) stats.queue_ns.add(issued - request.arrived_ns);
+  if (issued_ns != request.arrived_ns) stats.queue_ns.add(issued_ns - request.arrived_ns);
   if (static_cast<std::uint32_t>(request.result) == request.length && request.op <= Op::write)
       [[likely]] {
     stats.bytes.add(request.length);
@@ -230,7 +232,9 @@ SLUICE_INLINE void Session::settle(Request** ended, unsigned count) {
   for (unsigned i = 0; i < count; ++i) {
     Request& request = *ended[i];
     SLUICE_CHECK(request.state == RequestState::at_device);
-    record(request, now);
+    const std::uint64_t issued = request.issued_ns.load(std::memory_order_relaxed);
+    request.issued_ns.store(0, std::memory_order_relaxed);
+    record(request, issued, now);
     // batch_ is free here: nothing is on its way into the queue during a reap.
     if (request.path == Path::queued) batch_[queued++] = &request;
   }
@@ -261,18 +265,17 @@ SLUICE_NOINLINE void Session::hand_out(RequestList& granted, std::uint64_t now_n
 
 inline int Session::wait(unsigned missing) {
   if (waiting_ > 0) [[unlikely]]
-    return wait_for_grant(missing);
+    return wait_for_grant();
   const unsigned in_flight = channel_->in_flight();
   SLUICE_CHECK(in_flight > 0);  // waiting for nothing would be for ever
   return channel_->wait(std::min(missing, in_flight), false);
 }
 
-SLUICE_NOINLINE int Session::wait_for_grant(unsigned missing) {
-  mailbox_.fall_asleep();
+SLUICE_NOINLINE int Session::wait_for_grant() {
   int status = 0;
-  if (!mailbox_.pending()) {
-    status = channel_->wait(std::clamp(channel_->in_flight(), 1U, missing), true);
-  }
+  // For one, however many are missing: the permission of the first to end may let another go, of
+  // ours or of somebody else.
+  if (mailbox_.fall_asleep()) status = channel_->wait(1, true);
   mailbox_.awake();
   return status;
 }

@@ -56,14 +56,13 @@ class Session {
   /// Collects between `min` and `max` ended requests, blocking for `min`. Count or -errno.
   int reap(unsigned min, unsigned max);
 
-  /// The i-th request of the last reap(); its slot is idle again.
+  /// The i-th request of the last reap(); its slot may be used again.
   struct Ended {
     unsigned slot;
     std::int32_t result;
   };
-  Ended ended(unsigned i) {
-    Request& request = *ended_[i];
-    request.state = RequestState::idle;
+  Ended ended(unsigned i) const {
+    const Request& request = *ended_[i];
     return {request.slot, request.result};
   }
 
@@ -96,13 +95,13 @@ class Session {
   void issue_list(RequestList& list, std::uint64_t now_ns);
   /// Accounts for requests that the channel returned and gives their permissions back.
   void settle(Request** ended, unsigned count);
-  void record(Request& request, std::uint64_t found_ns);
+  void record(Request& request, std::uint64_t issued_ns, std::uint64_t found_ns);
   static void record_odd(ClassStats& stats, const Request& request);
   void leave_queues(unsigned count, std::uint64_t now_ns);
   void hand_out(RequestList& granted, std::uint64_t now_ns);
   int reap_more(unsigned min, unsigned max);
   int wait(unsigned missing);
-  int wait_for_grant(unsigned missing);
+  int wait_for_grant();
 
   SessionConfig config_;
   const Clock& clock_;

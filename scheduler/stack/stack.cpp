@@ -11,9 +11,12 @@ namespace sluice {
 
 namespace {
 
+// Absolute first: of a relative path whose file is yet to be laid out nothing could be resolved.
 std::string resolved(const std::string& path) {
   std::error_code error;
-  const auto canonical = std::filesystem::weakly_canonical(path, error);
+  const auto absolute = std::filesystem::absolute(path, error);
+  if (error) return path;
+  const auto canonical = std::filesystem::weakly_canonical(absolute, error);
   return error ? path : canonical.string();
 }
 
@@ -26,6 +29,13 @@ std::string list(const std::vector<std::string>& items) {
 }  // namespace
 
 Stack::~Stack() = default;
+
+Stack::FinishedJob::FinishedJob(std::string path, const SessionConfig& used,
+                                std::unique_ptr<JobStats> collected)
+    : stats_json(std::move(path)), config(used), stats(std::move(collected)) {
+  config.buffers = nullptr;
+  config.tunables.stats_json = stats_json.data();
+}
 
 Result<Leaf*> Stack::join(const std::string& path, const Tunables& tunables,
                           const std::string& job) {
@@ -79,22 +89,23 @@ Result<std::unique_ptr<Session>> Stack::open_session(const SessionConfig& config
 Status Stack::close_session(std::unique_ptr<Session> session) {
   session->drain();
   session->refresh_stats();
-  FinishedJob finished{session->config(), session->take_stats()};
-  finished.config.buffers = nullptr;
-  const unsigned kind = finished.config.tunables.device;
-  const std::string path =
-      finished.config.tunables.stats_json == nullptr ? "" : finished.config.tunables.stats_json;
+  const unsigned kind = session->config().tunables.device;
+  const char* const path = session->config().tunables.stats_json;
   std::unique_ptr<Courier> last;
   Status status = Done{};
   {
     const std::lock_guard lock(mutex_);
     std::erase(sessions_, session.get());
-    finished_.push_back(std::move(finished));
-    if (!path.empty()) status = write_whole_file(path, report_locked(path));
-    CourierUse& use = couriers_[kind];
-    if (--use.sessions == 0) last = std::move(use.courier);
+    if (path != nullptr) {
+      finished_.emplace_back(path, session->config(), session->take_stats());
+      status = write_whole_file(path, report_locked(path));
+    }
   }
   session.reset();
+  // Only now: whoever counts down to nothing destroys the courier, which our session still used.
+  const std::lock_guard lock(mutex_);
+  CourierUse& use = couriers_[kind];
+  if (--use.sessions == 0) last = std::move(use.courier);
   return status;
 }
 
@@ -116,8 +127,7 @@ Stack::InFlight Stack::in_flight() const {
 std::string Stack::report_locked(const std::string& stats_json) const {
   boost::json::array jobs;
   for (const FinishedJob& job : finished_) {
-    const char* path = job.config.tunables.stats_json;
-    if (path != nullptr && stats_json == path) jobs.push_back(job_report(job.config, *job.stats));
+    if (stats_json == job.stats_json) jobs.push_back(job_report(job.config, *job.stats));
   }
   boost::json::array leaves;
   for (const auto& [key, leaf] : leaves_) leaves.push_back(leaf_report(*leaf));

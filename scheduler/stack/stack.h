@@ -2,6 +2,7 @@
 // beside the tunables.
 #pragma once
 
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -41,7 +42,13 @@ class Stack {
  private:
   std::string report_locked(const std::string& stats_json) const;
 
+  /// For the report. Owns the only text among the tunables: fio frees its own with the job.
   struct FinishedJob {
+    FinishedJob(std::string path, const SessionConfig& used, std::unique_ptr<JobStats> collected);
+    FinishedJob(const FinishedJob&) = delete;
+    FinishedJob& operator=(const FinishedJob&) = delete;
+
+    std::string stats_json;
     SessionConfig config;
     std::unique_ptr<JobStats> stats;
   };
@@ -57,7 +64,7 @@ class Stack {
   };
   std::map<unsigned, CourierUse> couriers_;  ///< by tunable `device`
   std::vector<Session*> sessions_;
-  std::vector<FinishedJob> finished_;
+  std::list<FinishedJob> finished_;  ///< those with stats_json=
 };
 
 }  // namespace sluice
