@@ -91,7 +91,8 @@ def fake_fio(tmp_path: Path) -> Callable[[str], str]:
         path = tmp_path / "fake-fio"
         lines = (DATA / "fake_fio.py").read_text(encoding="utf-8")
         body = textwrap.dedent(body) or "say(output)"
-        lines = lines.replace("VERSION = ''", f"VERSION = {version!r}")
+        assert 'VERSION = ""' in lines
+        lines = lines.replace('VERSION = ""', f"VERSION = {version!r}")
         path.write_text(f"#!{sys.executable} -IS\n{lines}\n{body}\n", encoding="utf-8")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         return str(path)
