@@ -81,12 +81,13 @@ static int check_job(struct thread_data *td)
 	return 0;
 }
 
-/* Jobs share queues and devices, so they must share memory. fio forks or not after this hook. */
+/* Jobs share queues and devices, so they must share memory. fio forks or not after this. */
 static void use_threads(struct thread_data *td)
 {
 	static bool said;
 
-	if (td->o.use_thread)
+	/* With create_serialize=0 it already has. */
+	if (td->o.use_thread || !td->o.create_serialize)
 		return;
 	td->o.use_thread = 1;
 	if (!said)
@@ -179,13 +180,16 @@ static int join_files(struct thread_data *td, struct sluice_job *job)
 	return 0;
 }
 
-static int plugin_setup(struct thread_data *td)
+/* All that can be refused is refused here. */
+static int prepare_job(struct thread_data *td)
 {
 	struct sluice_text error;
 	struct plugin_job *pj;
 	char name[128];
 	int code;
 
+	if (td->io_ops == &sluice_ops && td->io_ops_data)
+		return 0;
 	if (check_job(td))
 		return 1;
 	use_threads(td);
@@ -205,7 +209,37 @@ static int plugin_setup(struct thread_data *td)
 	code = sluice_job_create(&facts, &pj->job, &error);
 	if (code)
 		return refuse(td, code, error.line);
-	if (join_files(td, pj->job))
+	return join_files(td, pj->job);
+}
+
+/* fio sets up one job after the other, which may write a file's layout, and then runs those whose
+ * setup succeeded. So that nothing is written when any job is refused, the first setup looks at
+ * them all. */
+static int prepare_all_jobs(void)
+{
+	static bool done, refused;
+	unsigned int i;
+
+	for (i = 0; !done && !refused && i < thread_number; i++) {
+		struct thread_data *td = tnumber_to_td(i);
+
+		refused = td->io_ops == &sluice_ops && prepare_job(td);
+	}
+	done = true;
+	return refused;
+}
+
+static int plugin_setup(struct thread_data *td)
+{
+	int failed;
+
+	/* With create_serialize=0 this is the job's own thread or process, and the others are
+	 * running: it is for itself, as is one whose fields may lie elsewhere than we think. */
+	if (td->io_ops == &sluice_ops && td->o.create_serialize)
+		failed = prepare_all_jobs();
+	else
+		failed = prepare_job(td);
+	if (failed)
 		return 1;
 	if (is_diskless(td)) {
 		set_diskless(td);
@@ -218,8 +252,11 @@ static int plugin_setup(struct thread_data *td)
 
 static int plugin_init(struct thread_data *td)
 {
-	struct plugin_job *pj = td->io_ops_data;
+	struct plugin_job *pj;
 
+	if (prepare_job(td)) /* with create_serialize=0 setup comes later */
+		return 1;
+	pj = td->io_ops_data;
 	pj->depth = td->o.iodepth;
 	pj->io_us = calloc(pj->depth, sizeof(struct io_u *));
 	pj->staged = calloc(pj->depth, sizeof(struct io_u *));
@@ -342,7 +379,7 @@ static enum fio_q_status plugin_queue(struct thread_data *td, struct io_u *io_u)
 	struct sluice_file *file = FILE_ENG_DATA(io_u->file);
 	enum sluice_op op;
 
-	fio_ro_check(td, io_u);
+	/* fio_ro_check() has been called by the core. */
 	switch (io_u->ddir) {
 	case DDIR_READ:
 		op = SLUICE_READ;
