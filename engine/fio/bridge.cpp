@@ -12,6 +12,7 @@
 #include "engine/devices/uring.h"
 #include "engine/fio/path_check.h"
 #include "scheduler/base/tsc_clock.h"
+#include "scheduler/config/describe.h"
 #include "scheduler/stack/report.h"
 #include "scheduler/stack/stack.h"
 
@@ -65,6 +66,20 @@ int guarded(sluice_text* text, Body body) noexcept {
   }
 }
 
+// fio's own check takes an int below zero for one in range when the minimum is 0.
+Status check_ranges(const Tunables& tunables) {
+  for (const TunableRow& row : tunable_rows()) {
+    if (row.kind != TunableKind::uint && row.kind != TunableKind::boolean) continue;
+    const auto value = static_cast<std::int32_t>(std::stoul(format(row, tunables)));
+    const auto wide = static_cast<std::uint64_t>(value);
+    if (value >= 0 && wide >= row.min && wide <= row.max) continue;
+    return Error{EINVAL, std::string(row.name) + "=" + std::to_string(value) +
+                             " is out of range; allowed: " + std::to_string(row.min) + ".." +
+                             std::to_string(row.max)};
+  }
+  return Done{};
+}
+
 }  // namespace
 
 struct sluice_job {
@@ -86,6 +101,7 @@ void sluice_init(const sluice_host* given) { host = given; }
 int sluice_job_create(const sluice_job_facts* facts, sluice_job** job, sluice_text* error) {
   return guarded(error, [&]() -> Status {
     const Tunables& tunables = *facts->tunables;
+    if (const Status ranges = check_ranges(tunables); !ranges) return ranges;
     if (tunables.device == SLUICE_device_auto) {
       if (Status usable = probe_io_uring(); !usable) return usable;
     }
