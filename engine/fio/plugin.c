@@ -15,6 +15,16 @@
 
 #define ERR(...) log_err("sluice: " __VA_ARGS__)
 
+/* What is no error. With --output=FILE fio's own log is that file, and a line of ours before its
+ * JSON would make the file unreadable. A server has no stderr of its own. */
+static void note(const char *line)
+{
+	if (is_backend)
+		ERR("note: %s\n", line);
+	else
+		fprintf(stderr, "sluice: note: %s\n", line);
+}
+
 /* What a job carries from setup to cleanup, in td->io_ops_data. Slots are io_u->index: on
  * releases up to 3.35 that field shares its storage with engine_data, which we therefore leave
  * alone. */
@@ -91,7 +101,7 @@ static void use_threads(struct thread_data *td)
 		return;
 	td->o.use_thread = 1;
 	if (!said)
-		ERR("note: jobs run as threads (thread=1), since they share one stack\n");
+		note("jobs run as threads (thread=1), since they share one stack");
 	said = true;
 }
 
@@ -279,7 +289,7 @@ static int plugin_post_init(struct thread_data *td)
 {
 	struct plugin_job *pj = td->io_ops_data;
 	const unsigned long long unit = td_max_bs(td);
-	struct sluice_text note = { "" }, error;
+	struct sluice_text remark = { "" }, error;
 	char *first = NULL, *last = NULL;
 	unsigned int i;
 	int code;
@@ -301,14 +311,14 @@ static int plugin_post_init(struct thread_data *td)
 		.buffer_bytes = first ? (uint64_t)(last - first) + unit : 0,
 		.buffer_unit_bytes = unit,
 	};
-	code = sluice_job_start(pj->job, &start, &pj->session, &note, &error);
+	code = sluice_job_start(pj->job, &start, &pj->session, &remark, &error);
 	if (code)
 		return refuse(td, code, error.line);
-	if (note.line[0]) {
+	if (remark.line[0]) {
 		static bool said;
 
 		if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
-			ERR("note: %s\n", note.line);
+			note(remark.line);
 	}
 	return 0;
 }
