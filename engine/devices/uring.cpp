@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <string>
@@ -29,6 +30,7 @@ class UringChannel final : public Channel {
 
   ~UringChannel() override {
     if (ring_open_) {
+      await_kernel();
       // A read on the eventfd may still be armed: closing the ring cancels it.
       io_uring_queue_exit(&ring_);
     }
@@ -110,6 +112,7 @@ class UringChannel final : public Channel {
   int wait(unsigned want, bool wakeable) override {
     if (!finished_.empty()) [[unlikely]]
       return commit();
+    want = std::min(want, in_flight_);
     if (wakeable) [[unlikely]] {
       arm_wake();
       // With a wake-up armed the first completion of any kind must return.
@@ -184,6 +187,26 @@ class UringChannel final : public Channel {
     const bool fixed = files_registered_ && target.fixed_slot >= 0;
     sqe.fd = fixed ? target.fixed_slot : target.fd;
     sqe.flags = fixed ? IOSQE_FIXED_FILE : 0;
+  }
+
+  /// Closing a ring doesn't wait for its I/O, which would then end in memory that is freed. What
+  /// was not pushed is dropped; nobody wants the results.
+  SLUICE_COLD void await_kernel() {
+    auto pending = static_cast<std::size_t>(in_flight_) - finished_.size() -
+                   std::min<std::size_t>(unpushed_, in_flight_ - finished_.size());
+    while (pending > 0) {
+      const int status = io_uring_enter(static_cast<unsigned>(ring_.enter_ring_fd), 0, 1,
+                                        enter_flags_ | IORING_ENTER_GETEVENTS, nullptr);
+      if (status < 0 && status != -EINTR) return;
+      unsigned head = 0;
+      unsigned seen = 0;
+      io_uring_cqe* cqe = nullptr;
+      io_uring_for_each_cqe(&ring_, head, cqe) {
+        ++seen;
+        if (cqe->user_data != kWakeTag) --pending;
+      }
+      io_uring_cq_advance(&ring_, seen);
+    }
   }
 
   /// Gives the kernel what is unpushed and, with `want`, waits for that many completions; as

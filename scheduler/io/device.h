@@ -70,10 +70,12 @@ class Channel {
   /// the caller. Each is returned exactly once.
   virtual unsigned poll(Request** ended, unsigned max) = 0;
 
-  /// Pushes what is staged and blocks until `want` requests can be polled, wake() is called, or a
-  /// signal arrives, whichever is first; want >= 1. `wakeable` says that wake() may be called from
-  /// now on (it can cost a system call, so it is set only when somebody else's grant is awaited). 0
-  /// or -errno; -EINTR is no error: look again.
+  /// Pushes what is staged and blocks until `want` requests can be polled, but for no more than are
+  /// in flight, or a signal arrives. want >= 1. `wakeable` says that wake() may be called from now
+  /// on, which ends the wait too; such a wait may return with one request where more were wanted.
+  /// It can cost a system call, so it is set only when somebody else's grant is awaited. Without it
+  /// and with nothing in flight the wait returns at once. 0 or -errno; -EINTR is no error: look
+  /// again.
   virtual int wait(unsigned want, bool wakeable) = 0;
 
   /// Ends a wait(…, true) that is under way, or the next one. Threads: any. Async-signal-safe.

@@ -266,9 +266,8 @@ SLUICE_NOINLINE void Session::hand_out(RequestList& granted, std::uint64_t now_n
 inline int Session::wait(unsigned missing) {
   if (waiting_ > 0) [[unlikely]]
     return wait_for_grant();
-  const unsigned in_flight = channel_->in_flight();
-  SLUICE_CHECK(in_flight > 0);  // waiting for nothing would be for ever
-  return channel_->wait(std::min(missing, in_flight), false);
+  SLUICE_CHECK(channel_->in_flight() > 0);  // waiting for nothing would be for ever
+  return channel_->wait(missing, false);
 }
 
 SLUICE_NOINLINE int Session::wait_for_grant() {
