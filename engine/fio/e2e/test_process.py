@@ -56,10 +56,21 @@ def members(session: int) -> list[str]:
     return found
 
 
+def handles_interrupt(pid: int) -> bool:
+    """Whether a process has come as far as to install its handler for SIGINT."""
+    text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    caught = next(line for line in text.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught.split()[1], 16) >> (signal.SIGINT - 1) & 1)
+
+
 def begin(fio: Fio, ioengine: str = "", **given: Option) -> subprocess.Popen[str]:
     args = ["--output-format=json", f"--ioengine={ioengine or fio.engine}", "--name=a"]
     process = fio.start(*args, *options(**(LONG | given)))
-    time.sleep(0.8)
+    deadline = time.monotonic() + 20
+    while process.poll() is None and not handles_interrupt(process.pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.7)
     assert process.poll() is None, process.communicate()
     return process
 
