@@ -121,13 +121,13 @@ def _method(count: int) -> str:
     which = "the one comparison" if count == 1 else f"all {count} comparisons together"
     return (
         f"Intervals are {percent(LEVEL)} for {which} (Student's t over the blocks, on log ratios "
-        f"within a block{', Bonferroni' if count > 1 else ''}). Undecided: the interval is too wide "
-        "to tell a change from none; more blocks narrow it."
+        f"within a block{', Bonferroni' if count > 1 else ''}). Undecided: the interval is too "
+        "wide to tell a change from none; more blocks narrow it."
     )
 
 
 def _clause(gate: Gate, rows: Sequence[Comparison]) -> str:
-    """``IOPS was higher by more than 3 % in 2, lower in none and undecided in 1 of 3 comparisons``."""
+    """``IOPS was higher by more than 3 % in 2 and undecided in 1 of 3 comparisons``."""
     count = Counter(row.finding for row in rows)
     up, down = count[Finding.HIGHER], count[Finding.LOWER]
     margin = percent(gate.margin)
