@@ -10,9 +10,9 @@ namespace sluice {
 /// Threads: any. `clock` outlives it and all that it made.
 class DeviceRegistry final : public DeviceSource {
  public:
-  /// Address space, not memory: pages come with the first write, so no file that fio names is
-  /// larger.
-  static constexpr std::uint64_t kModelBytes = 4096 * kGiB;
+  /// Of each file. Address space, not memory: pages come with the first write. Several hundred files
+  /// fit into a process.
+  static constexpr std::uint64_t kModelBytes = 256 * kGiB;
 
   /// `model_bytes` is for tests: under ThreadSanitizer there is no room for that much.
   explicit DeviceRegistry(const Clock& clock, std::uint64_t model_bytes = kModelBytes)

@@ -4,8 +4,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
-#include <mutex>
-#include <set>
 #include <string>
 
 #include "engine/devices/registry.h"
@@ -44,15 +42,6 @@ Process& process() {
 int fail(sluice_text* text, const Error& error) {
   std::snprintf(text->line, sizeof text->line, "%s", error.message.c_str());
   return error.code > 0 ? error.code : EINVAL;
-}
-
-// fio frees a job's option strings with the job; statistics outlive it. A few paths a process.
-char* keep(const char* text) {
-  static std::mutex mutex;
-  static auto* const kept = new std::set<std::string>;
-  const std::lock_guard lock(mutex);
-  // The tunables are a C struct that fio writes too; nobody writes through the pointer.
-  return const_cast<char*>(kept->insert(text).first->c_str());
 }
 
 // No exception may unwind into fio: out of memory and whatever else ends as an error line.
@@ -108,10 +97,8 @@ int sluice_job_create(const sluice_job_facts* facts, sluice_job** job, sluice_te
     if (tunables.stats_json != nullptr) {
       if (Status writable = check_writable(tunables.stats_json); !writable) return writable;
     }
-    auto made = std::make_unique<sluice_job>(
-        sluice_job{facts->name, tunables, facts->direct, facts->writes, nullptr});
-    if (tunables.stats_json != nullptr) made->tunables.stats_json = keep(tunables.stats_json);
-    *job = made.release();
+    // Strings stay fio's, which frees them after cleanup; what outlives a job copies them.
+    *job = new sluice_job{facts->name, tunables, facts->direct, facts->writes, nullptr};
     return Done{};
   });
 }
@@ -127,6 +114,12 @@ int sluice_job_join(sluice_job* job, const char* path, uint64_t block_bytes, uin
     }
     auto leaf = process().stack.join(path, job->tunables, job->name);
     if (!leaf) return leaf.error();
+    const std::uint64_t most = leaf.value()->device().limits().size_bytes;
+    if (most != 0 && need_bytes > most) {
+      return Error{ENOSPC, std::string(path) + ": the job needs " + std::to_string(need_bytes) +
+                               " bytes, but this device holds " + std::to_string(most) +
+                               "; lower size= or offset="};
+    }
     return Done{};
   });
 }

@@ -39,7 +39,7 @@ void sluice_init(const struct sluice_host* host);
 /* Facts of a job that decide whether it can run. */
 struct sluice_job_facts {
   const char* name;                       /* copied */
-  const struct sluice_tunables* tunables; /* copied, strings too */
+  const struct sluice_tunables* tunables; /* copied; strings live until cleanup */
   bool direct;
   bool writes;
 };

@@ -17,7 +17,7 @@ class Leaf {
        DeviceHandle handle)
       : path_(std::move(path)),
         first_job_(std::move(first_job)),
-        tunables_(tunables),
+        tunables_(without_strings(tunables)),
         handle_(std::move(handle)),
         queue_(limits),
         bypass_(tunables.bypass) {}
@@ -42,6 +42,12 @@ class Leaf {
   }
 
  private:
+  // fio frees a job's strings with the job; leaves live longer.
+  static Tunables without_strings(Tunables tunables) {
+    tunables.stats_json = nullptr;
+    return tunables;
+  }
+
   std::string path_;
   std::string first_job_;
   Tunables tunables_;
