@@ -2,9 +2,8 @@
 #ifndef SLUICE_ENGINE_FIO_PLUGIN_H
 #define SLUICE_ENGINE_FIO_PLUGIN_H
 
-#include "fio.h"
-
 #include "engine/fio/bridge.h"
+#include "fio.h"
 
 #define ERR(...) log_err("sluice: " __VA_ARGS__)
 
@@ -12,35 +11,34 @@
  * releases up to 3.35 that field shares its storage with engine_data, which we therefore leave
  * alone. */
 struct plugin_job {
-	struct sluice_job *job;
-	struct sluice_session *session; /* from post_init on */
-	struct io_u **io_us;  /* by slot */
-	struct io_u **staged; /* since the last commit */
-	unsigned int nr_staged;
-	unsigned int depth;
-	bool may_defer;
+  struct sluice_job* job;
+  struct sluice_session* session; /* from post_init on */
+  struct io_u** io_us;            /* by slot */
+  struct io_u** staged;           /* since the last commit */
+  unsigned int nr_staged;
+  unsigned int depth;
+  bool may_defer;
 };
 
 extern struct ioengine_ops sluice_ops;
 
 /* No file behind the names: null, model. */
-static inline bool is_diskless(const struct thread_data *td)
-{
-	const struct sluice_tunables *o = td->eo;
+static inline bool is_diskless(const struct thread_data* td) {
+  const struct sluice_tunables* o = td->eo;
 
-	return o->device != SLUICE_device_auto;
+  return o->device != SLUICE_device_auto;
 }
 
 /* Says why and marks the job as failed; returns 1. */
-int sluice_refuse(struct thread_data *td, int code, const char *why);
+int sluice_refuse(struct thread_data* td, int code, const char* why);
 
 /* A remark that is no error. */
-void sluice_note(const char *line);
+void sluice_note(const char* line);
 
 /* fio's setup hook. */
-int sluice_setup(struct thread_data *td);
+int sluice_setup(struct thread_data* td);
 
 /* What setup does for one job, once. */
-int sluice_prepare_job(struct thread_data *td);
+int sluice_prepare_job(struct thread_data* td);
 
 #endif
