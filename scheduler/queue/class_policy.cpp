@@ -26,4 +26,17 @@ Request* ClassPolicy::next() {
   return &request;
 }
 
+void ClassPolicy::withdraw(const Mailbox& owner, RequestList& out) {
+  for (RequestList& list : waiting_) {
+    RequestList others;
+    while (!list.empty()) {
+      Request& request = list.front();
+      list.pop_front();
+      (request.owner == &owner ? out : others).push_back(request);
+    }
+    list.swap(others);
+  }
+  waiting_total_ -= static_cast<std::uint32_t>(out.size());
+}
+
 }  // namespace sluice

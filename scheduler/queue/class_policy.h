@@ -50,6 +50,9 @@ class ClassPolicy {
     --active_total_;
   }
 
+  /// Takes out all that wait for `owner`, in order of class and arrival.
+  void withdraw(const Mailbox& owner, RequestList& out);
+
   std::uint32_t active() const noexcept { return active_total_; }
   std::uint32_t active(IoClass c) const noexcept { return active_[static_cast<unsigned>(c)]; }
   std::uint32_t waiting() const noexcept { return waiting_total_; }

@@ -56,6 +56,33 @@ TEST(ClassPolicy, MinPassServesClassesInTurn) {
   EXPECT_EQ(let_go(policy), turns);
 }
 
+TEST(ClassPolicy, WithdrawnRequestsAreTheOwnersAndLeaveTheOthersInOrder) {
+  Requests requests;
+  ClassPolicy policy(all_classes({1, 4}, 1));
+  // Owners are told apart by address only.
+  auto* const ours = reinterpret_cast<Mailbox*>(1);
+  auto* const theirs = reinterpret_cast<Mailbox*>(2);
+  for (int i = 0; i < 6; ++i) {
+    Request& request = requests.make(i < 4 ? IoClass::sync_read : IoClass::scrub);
+    request.owner = i % 2 == 0 ? ours : theirs;
+    policy.enqueue(request);
+  }
+  RequestList out;
+  policy.withdraw(*ours, out);
+  std::vector<std::uint32_t> slots;
+  for (const Request& request : out) slots.push_back(request.slot);
+  EXPECT_EQ(slots, (std::vector<std::uint32_t>{0, 2, 4}));
+  EXPECT_EQ(policy.waiting(), 3U);
+  EXPECT_EQ(policy.active(), 0U);
+  for (const std::uint32_t slot : {1U, 5U, 3U}) {
+    const Request* next = policy.next();
+    ASSERT_NE(next, nullptr);
+    EXPECT_EQ(next->slot, slot);
+    policy.done(next->io_class);
+  }
+  out.clear();
+}
+
 TEST(ClassPolicy, MaxPassServesClassesByRank) {
   Requests requests;
   ClassPolicy policy(all_classes({0, 2}));

@@ -62,6 +62,11 @@ SLUICE_NOINLINE void LeafQueue::grant_waiting(RequestList& granted) {
   raise(stats_.active_max, policy_.active());
 }
 
+void LeafQueue::withdraw(const Mailbox& owner, RequestList& out) {
+  const std::lock_guard lock(mutex_);
+  policy_.withdraw(owner, out);
+}
+
 void LeafQueue::read_stats(LeafStats& out) const {
   const std::lock_guard lock(mutex_);
 #define LEAF_COUNTER(name, unit, help) out.name.set(stats_.name.load());

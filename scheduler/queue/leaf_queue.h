@@ -29,6 +29,9 @@ class alignas(kFalseSharingBytes) LeafQueue {
   /// owner, that may go now.
   void leave(Request* const* requests, unsigned count, RequestList& granted);
 
+  /// Takes back what waits for `owner`: it will not be granted any more.
+  void withdraw(const Mailbox& owner, RequestList& out);
+
   /// A copy of the counters, consistent.
   void read_stats(LeafStats& out) const;
   QueueLimits limits() const;

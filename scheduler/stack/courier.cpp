@@ -22,11 +22,19 @@ Courier::~Courier() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Courier::watch(Mailbox& mailbox) {
+void Courier::prepare(unsigned mailboxes) {
+  std::unique_lock lock(mutex_);
+  // Both lists: they are swapped.
+  visited_.wait(lock, [this] { return !visiting_; });
+  watched_.reserve(mailboxes);
+  visits_.reserve(mailboxes);
+  if (mailboxes > 1 && !thread_.joinable()) thread_ = std::thread([this] { run(); });
+}
+
+void Courier::watch(Mailbox& mailbox) noexcept {
   if (mailbox.watched.exchange(true, std::memory_order_acq_rel)) return;
   const std::lock_guard lock(mutex_);
   watched_.push_back(&mailbox);
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   if (channel_) channel_->wake();
   changed_.notify_one();
 }
@@ -102,9 +110,13 @@ void Courier::settle(Request** ended, unsigned count) {
 }
 
 void Courier::run() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return stop_ || !watched_.empty(); });
+  if (stop_) return;
+  lock.unlock();
   // Without a channel of its own the courier can't help; the grants stay with their owners.
   if (!open_channel()) return;
-  std::unique_lock lock(mutex_);
+  lock.lock();
   while (!stop_) {
     const bool busy = channel_->in_flight() > 0 || !to_issue_.empty();
     if (watched_.empty() && !busy) {

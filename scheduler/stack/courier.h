@@ -1,7 +1,7 @@
 // Courier: issues granted requests whose owner is busy elsewhere.
 //
-// A grant that its owner doesn't collect holds a slot of the leaf that nobody uses: a job in
-// thinktime would starve the others. So after a grace period a thread with a channel of its own
+// A grant that its owner doesn't collect holds a slot of the leaf that nobody uses, and starves the
+// other jobs while the owner verifies, logs, or isn't scheduled. So after a grace period a thread with a channel of its own
 // carries the request to the device and its completion back to the owner's mailbox.
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace sluice {
 
-/// Threads: watch() and forget() any; the rest runs on the courier's own thread, which starts with
-/// the first watch() and ends with the object. One courier serves one kind of device.
+/// Threads: all calls any; the work is done on the courier's own thread, which ends with the object
+/// and opens a channel at the first watch(). One courier serves one kind of device.
 class Courier {
  public:
   /// Long enough that a job in fio's own code comes back first, short against any thinktime.
@@ -32,8 +32,12 @@ class Courier {
   Courier(const Courier&) = delete;
   Courier& operator=(const Courier&) = delete;
 
+  /// Readies the courier for `mailboxes`: what can fail is done here, so that watch() can't. Starts
+  /// the thread when there are two: a lone session collects its own grants. May throw.
+  void prepare(unsigned mailboxes);
+
   /// The mailbox has grants that may stay uncollected. Requires forget() before it is destroyed.
-  void watch(Mailbox& mailbox);
+  void watch(Mailbox& mailbox) noexcept;
   void forget(Mailbox& mailbox);
 
  private:

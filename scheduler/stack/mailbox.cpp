@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-bool Mailbox::wake_locked() noexcept {
+bool Mailbox::wake_owner() noexcept {
   // Pairs with fall_asleep(): either the owner sees `pending`, or we see that it sleeps.
   pending_.store(true, std::memory_order_seq_cst);
   if (!asleep_.exchange(false, std::memory_order_seq_cst)) return false;
@@ -16,13 +16,13 @@ void Mailbox::deliver_grants(RequestList& granted) {
   const std::lock_guard lock(mutex_);
   granted_.splice_after(granted_.last(), granted);
   // Under the mutex, or the owner could collect, finish and be gone before the courier hears.
-  if (!wake_locked()) courier_.watch(*this);
+  if (!wake_owner()) courier_.watch(*this);
 }
 
 void Mailbox::deliver_found(RequestList& found) {
   const std::lock_guard lock(mutex_);
   found_.splice_after(found_.last(), found);
-  wake_locked();
+  wake_owner();
 }
 
 void Mailbox::collect(RequestList& granted, RequestList& found, unsigned max) {

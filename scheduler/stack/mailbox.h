@@ -25,6 +25,10 @@ class alignas(kFalseSharingBytes) Mailbox {
   void deliver_grants(RequestList& granted);
   void deliver_found(RequestList& found);
 
+  /// Makes the owner look, though nothing is delivered. Threads: any; also a signal handler, hence
+  /// without the mutex: the caller sees to it that the owner stays until this returns.
+  void poke() noexcept { wake_owner(); }
+
   /// One load: is there anything?
   bool pending() const noexcept { return pending_.load(std::memory_order_acquire); }
 
@@ -47,7 +51,7 @@ class alignas(kFalseSharingBytes) Mailbox {
   std::atomic<bool> watched{false};
 
  private:
-  bool wake_locked() noexcept;
+  bool wake_owner() noexcept;  // takes no lock: with mutex_ held, or by poke()
 
   Channel& channel_;
   Courier& courier_;

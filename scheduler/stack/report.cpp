@@ -77,7 +77,8 @@ Status check_writable(const std::string& path) {
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
     return Error{EINVAL, "stats_json=" + path + ": is no regular file; name one, or a new one"};
   }
-  const std::string scratch = path + ".tmp." + std::to_string(getpid());
+  // Not the name that a job which ends right now writes to.
+  const std::string scratch = path + ".try." + std::to_string(getpid());
   {
     std::ofstream out(scratch, std::ios::binary | std::ios::trunc);
     if (!out) return failed("write there", path);

@@ -183,6 +183,7 @@ SLUICE_COLD void Session::collect_mail(unsigned max) {
   const std::uint64_t now = now_ns();
   stats_->granted_by_others.add(granted.size());
   issue_list(granted, now);
+  if (hurry_.load(std::memory_order_relaxed)) issue_waiting(now);
   while (!found.empty()) {
     Request& request = found.front();
     found.pop_front();
@@ -197,6 +198,14 @@ SLUICE_COLD void Session::collect_mail(unsigned max) {
   }
 }
 
+SLUICE_COLD void Session::issue_waiting(std::uint64_t now_ns) {
+  RequestList ours;
+  for (const auto& target : targets_) target->leaf->queue().withdraw(mailbox_, ours);
+  // They hold no permission, so they have none to give back.
+  for (Request& request : ours) request.path = Path::bypassed;
+  issue_list(ours, now_ns);
+}
+
 SLUICE_INLINE void Session::record(Request& request, std::uint64_t issued_ns,
                                    std::uint64_t found_ns) {
   // Here, not when fio is told: a device that returns it again is caught.
@@ -205,8 +214,8 @@ SLUICE_INLINE void Session::record(Request& request, std::uint64_t issued_ns,
   stats.device_ns.add(found_ns - issued_ns);
   // Mostly nothing: refresh_stats() adds the zeros.
   if (issued_ns != request.arrived_ns) stats.queue_ns.add(issued_ns - request.arrived_ns);
-  if (static_cast<std::uint32_t>(request.result) == request.length && request.op <= Op::write)
-      [[likely]] {
+  // Trims and flushes end with 0.
+  if (static_cast<std::uint32_t>(request.result) == request.length) [[likely]] {
     stats.bytes.add(request.length);
   } else {
     record_odd(stats, request);
@@ -266,7 +275,6 @@ SLUICE_NOINLINE void Session::hand_out(RequestList& granted, std::uint64_t now_n
 inline int Session::wait(unsigned missing) {
   if (waiting_ > 0) [[unlikely]]
     return wait_for_grant();
-  SLUICE_CHECK(channel_->in_flight() > 0);  // waiting for nothing would be for ever
   return channel_->wait(missing, false);
 }
 
@@ -300,8 +308,10 @@ SLUICE_NOINLINE int Session::reap_more(unsigned min, unsigned max) {
   while (true) {
     if (mailbox_.pending()) collect_mail(max - ended_count_);
     if (ended_count_ >= min) break;
+    SLUICE_CHECK(outstanding_ > 0);  // waiting for nothing would be for ever
     const int status = wait(min - ended_count_);
-    if (status < 0 && status != -EINTR) return status;
+    // What has ended is told first, or fio would miss it for ever; the error comes again.
+    if (status < 0 && status != -EINTR) return ended_count_ > 0 ? told() : status;
     Request** const room = ended_.data() + ended_count_;
     const unsigned found = channel_->poll(room, max - ended_count_);
     if (found > 0) settle(room, found);
@@ -309,9 +319,10 @@ SLUICE_NOINLINE int Session::reap_more(unsigned min, unsigned max) {
   }
   // Grants that this reap issued must not wait for fio's next call.
   if (channel_->unpushed() > 0) {
-    if (const int status = channel_->commit(); status < 0) return status;
+    const int status = channel_->commit();
+    if (status < 0 && ended_count_ == 0) return status;
   }
-  return static_cast<int>(ended_count_);
+  return told();
 }
 
 void Session::refresh_stats() {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,6 +74,14 @@ class Session {
   const SessionConfig& config() const noexcept { return config_; }
   const Request& slot(unsigned i) const { return requests_[i]; }
 
+  /// fio was interrupted: what waits for a limit goes at once, past the queue, since fio waits for
+  /// all of it before it ends. Threads: any, also a signal handler; the caller sees to it that the
+  /// session stays until this returns.
+  void hurry() noexcept {
+    hurry_.store(true, std::memory_order_relaxed);
+    mailbox_.poke();
+  }
+
   /// Waits for what is outstanding and forgets it. Idempotent.
   void drain();
 
@@ -93,6 +102,7 @@ class Session {
   /// Takes grants and carried requests out of the mailbox.
   void collect_mail(unsigned max);
   void issue_list(RequestList& list, std::uint64_t now_ns);
+  void issue_waiting(std::uint64_t now_ns);
   /// Accounts for requests that the channel returned and gives their permissions back.
   void settle(Request** ended, unsigned count);
   void record(Request& request, std::uint64_t issued_ns, std::uint64_t found_ns);
@@ -100,6 +110,7 @@ class Session {
   void leave_queues(unsigned count, std::uint64_t now_ns);
   void hand_out(RequestList& granted, std::uint64_t now_ns);
   int reap_more(unsigned min, unsigned max);
+  int told() const noexcept { return static_cast<int>(ended_count_); }
   int wait(unsigned missing);
   int wait_for_grant();
 
@@ -115,6 +126,7 @@ class Session {
   std::vector<Request*> staged_;
   std::vector<Request*> batch_;  // on its way into, or out of, a queue
   std::vector<Request*> ended_;
+  std::atomic<bool> hurry_{false};
   unsigned staged_count_ = 0;
   unsigned ended_count_ = 0;
   unsigned outstanding_ = 0;                        // taken by submit(), not yet in ended_

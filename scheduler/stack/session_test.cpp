@@ -272,6 +272,36 @@ TEST(Session, APermissionGivenBackIsUsedAtOnce) {
   EXPECT_LT(writes.queue_ns.max(), 200 * kNsPerMs);
 }
 
+TEST(Session, AnInterruptedJobWaitsForNoLimit) {
+  const Watchdog watchdog(60);
+  World world;
+  JobSpec wanted;
+  wanted.depth = 32;
+  wanted.tunables = tunables({{"device", "model"},
+                              {"max_active", "1"},
+                              {"model_channels", "32"},
+                              {"model_read_time", "200ms"}});
+  Job job(world.stack, wanted);
+  while (job.room() > 0) job.submit(Op::read);
+  job.commit();
+  EXPECT_EQ(world.stack.in_flight().count, 1U);
+  // From another thread, while the job sleeps in its reap: one at a time would be 6.4 s.
+  std::thread interrupt([&] {
+    sleep_ns(20 * kNsPerMs);
+    job.session().hurry();
+  });
+  const std::uint64_t start = world.clock.now_ns();
+  job.finish();
+  EXPECT_LT(world.clock.now_ns() - start, 3 * kNsPerSecond);
+  interrupt.join();
+  job.check_stats();
+  const Leaf& leaf = world.leaf(wanted.paths[0], wanted.tunables);
+  EXPECT_EQ(leaf.queue().active(), 0U);
+  EXPECT_EQ(leaf.queue().waiting(), 0U);
+  // The one that had permission gave it back; the others never had one.
+  EXPECT_LE(counts(leaf).granted, 2U);
+}
+
 TEST(Session, JobsClassIsThatOfItsReadsAndWrites) {
   const Watchdog watchdog(60);
   World world;

@@ -76,6 +76,7 @@ Result<std::unique_ptr<Session>> Stack::open_session(const SessionConfig& config
   }
   CourierUse& use = couriers_[kind];
   if (use.courier == nullptr) use.courier = std::make_unique<Courier>(channels, clock_);
+  use.courier->prepare(use.sessions + 1);
   auto session = Session::open(config, clock_, {nullptr, channels}, *use.courier, note);
   if (!session) {
     if (use.sessions == 0) use.courier.reset();
