@@ -10,8 +10,8 @@ namespace sluice {
 /// Threads: any. `clock` outlives it and all that it made.
 class DeviceRegistry final : public DeviceSource {
  public:
-  /// Of each file. Address space, not memory: pages come with the first write. Several hundred files
-  /// fit into a process.
+  /// Of each file. Address space, not memory: pages come with the first write. Several hundred
+  /// files fit into a process.
   static constexpr std::uint64_t kModelBytes = 256 * kGiB;
 
   /// `model_bytes` is for tests: under ThreadSanitizer there is no room for that much.

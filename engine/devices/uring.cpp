@@ -56,6 +56,7 @@ class UringChannel final : public Channel {
       files_registered_ = io_uring_register_files_sparse(&ring_, config_.files) == 0;
       slot_used_.assign(config_.files, false);
     }
+    usual_ = buffers_.single && files_registered_ && config_.force_async == 0;
     // Spares the kernel looking up the ring's own fd at each call (5.18).
     if (io_uring_register_ring_fd(&ring_) == 1) enter_flags_ = IORING_ENTER_REGISTERED_RING;
     for (unsigned i = 0; i < ring_.sq.ring_entries; ++i) ring_.sq.array[i] = i;
@@ -136,26 +137,39 @@ class UringChannel final : public Channel {
   }
 
  private:
-  // All fields that a read or write uses, and no more stores than that needs.
+  // All fields that a read or write uses, and no more stores than that needs. Usually the buffer is
+  // in the one registered chunk, the file is registered and nothing is forced: one branch for that.
   void prepare_rw(io_uring_sqe& sqe, Request& request) {
     static_assert(IORING_OP_WRITE_FIXED == IORING_OP_READ_FIXED + 1 &&
                   IORING_OP_WRITE == IORING_OP_READ + 1);
-    const int chunk = buffers_.index(request.buffer, request.length);
-    const int base = chunk >= 0 ? IORING_OP_READ_FIXED : IORING_OP_READ;
-    sqe.opcode = static_cast<std::uint8_t>(base + static_cast<int>(request.op));
-    set_file(sqe, *request.target);
     sqe.ioprio = 0;
     sqe.off = request.offset;
     sqe.addr = reinterpret_cast<std::uint64_t>(request.buffer);
     sqe.len = request.length;
     sqe.rw_flags = 0;
-    sqe.buf_index = static_cast<std::uint16_t>(chunk >= 0 ? chunk : 0);
-    if (chunk < 0) [[unlikely]]
-      counters_.unregistered.add(1);
+    sqe.user_data = reinterpret_cast<std::uint64_t>(&request);
+    sqe.buf_index = 0;
     sqe.personality = 0;
     sqe.file_index = 0;
     sqe.addr3 = 0;
     sqe.__pad2[0] = 0;
+    const int slot = request.target->fixed_slot;
+    if (usual_ && slot >= 0 && buffers_.covers(request.buffer, request.length)) [[likely]] {
+      sqe.opcode = static_cast<std::uint8_t>(IORING_OP_READ_FIXED + static_cast<int>(request.op));
+      sqe.fd = slot;
+      sqe.flags = IOSQE_FIXED_FILE;
+    } else {
+      prepare_unusual(sqe, request);
+    }
+  }
+
+  SLUICE_NOINLINE void prepare_unusual(io_uring_sqe& sqe, Request& request) {
+    const int chunk = buffers_.index(request.buffer, request.length);
+    const int base = chunk >= 0 ? IORING_OP_READ_FIXED : IORING_OP_READ;
+    sqe.opcode = static_cast<std::uint8_t>(base + static_cast<int>(request.op));
+    sqe.buf_index = static_cast<std::uint16_t>(chunk >= 0 ? chunk : 0);
+    if (chunk < 0) counters_.unregistered.add(1);
+    set_file(sqe, *request.target);
     finish(sqe, request);
   }
 
@@ -324,6 +338,7 @@ class UringChannel final : public Channel {
   bool wake_armed_ = false;
   std::uint64_t wake_count_ = 0;
   RegisteredBuffers buffers_;
+  bool usual_ = false;  // one chunk of buffers, files registered, nothing forced to a worker
   bool files_registered_ = false;
   std::vector<bool> slot_used_;
   std::vector<Request*> finished_;  // done at submit(): discards

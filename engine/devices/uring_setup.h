@@ -24,11 +24,18 @@ struct RegisteredBuffers {
   std::uint64_t chunk_bytes = 0;
   bool single = false;  ///< one chunk: no division needed
 
+  bool covers(const void* buffer, std::uint32_t length) const noexcept {
+    const std::uint64_t offset = offset_of(buffer);
+    return offset < bytes && length <= bytes - offset;
+  }
   /// Index of the chunk that holds the range, or -1.
   int index(const void* buffer, std::uint32_t length) const noexcept {
-    const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(buffer) - base);
-    if (offset >= bytes || length > bytes - offset) return -1;
-    return single ? 0 : static_cast<int>(offset / chunk_bytes);
+    return covers(buffer, length) ? static_cast<int>(offset_of(buffer) / chunk_bytes) : -1;
+  }
+
+ private:
+  std::uint64_t offset_of(const void* buffer) const noexcept {
+    return static_cast<std::uint64_t>(static_cast<const char*>(buffer) - base);
   }
 };
 
