@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <string>
 
 #include "engine/devices/registry.h"
@@ -77,9 +78,35 @@ struct sluice_job {
   bool direct;
   bool writes;
   std::unique_ptr<Session> session;
+  std::map<std::string, Leaf*> leaves;  // by the name that fio uses
 };
 
 namespace {
+
+// A file may be opened once an I/O (openfiles=): resolving its name each time would show.
+Result<Leaf*> leaf_of(sluice_job& job, const char* path) {
+  if (const auto known = job.leaves.find(path); known != job.leaves.end()) return known->second;
+  auto leaf = process().stack.join(path, job.tunables, job.name);
+  if (leaf) job.leaves.emplace(path, leaf.value());
+  return leaf;
+}
+
+// What a device itself can't do; of files and block devices check_path() knows more.
+Status check_limits(const std::string& path, const DeviceLimits& limits, uint64_t block_bytes,
+                    uint64_t need_bytes) {
+  if (limits.size_bytes != 0 && need_bytes > limits.size_bytes) {
+    return Error{ENOSPC, path + ": the job needs " + std::to_string(need_bytes) +
+                             " bytes, but this device holds " + std::to_string(limits.size_bytes) +
+                             "; lower size= or offset="};
+  }
+  if (block_bytes % limits.logical_block_bytes != 0) {
+    return Error{EINVAL, path + ": block size " + std::to_string(block_bytes) +
+                             " is not a multiple of this device's " +
+                             std::to_string(limits.logical_block_bytes) + " bytes; change bs="};
+  }
+  return Done{};
+}
+
 // Opaque to C, so that the hot calls cost no look-up.
 Target& target_of(sluice_file* file) { return *reinterpret_cast<Target*>(file); }
 Session& session_of(sluice_session* session) { return *reinterpret_cast<Session*>(session); }
@@ -98,7 +125,7 @@ int sluice_job_create(const sluice_job_facts* facts, sluice_job** job, sluice_te
       if (Status writable = check_writable(tunables.stats_json); !writable) return writable;
     }
     // Strings stay fio's, which frees them after cleanup; what outlives a job copies them.
-    *job = new sluice_job{facts->name, tunables, facts->direct, facts->writes, nullptr};
+    *job = new sluice_job{facts->name, tunables, facts->direct, facts->writes, nullptr, {}};
     return Done{};
   });
 }
@@ -112,15 +139,9 @@ int sluice_job_join(sluice_job* job, const char* path, uint64_t block_bytes, uin
       Status usable = check_path({path, job->writes, job->direct, block_bytes, need_bytes});
       if (!usable) return usable;
     }
-    auto leaf = process().stack.join(path, job->tunables, job->name);
+    auto leaf = leaf_of(*job, path);
     if (!leaf) return leaf.error();
-    const std::uint64_t most = leaf.value()->device().limits().size_bytes;
-    if (most != 0 && need_bytes > most) {
-      return Error{ENOSPC, std::string(path) + ": the job needs " + std::to_string(need_bytes) +
-                               " bytes, but this device holds " + std::to_string(most) +
-                               "; lower size= or offset="};
-    }
-    return Done{};
+    return check_limits(path, leaf.value()->device().limits(), block_bytes, need_bytes);
   });
 }
 
@@ -154,7 +175,7 @@ int sluice_job_end(sluice_job* job, sluice_text* error) {
 int sluice_file_open(sluice_job* job, const char* path, int fd, sluice_file** file,
                      sluice_text* error) {
   return guarded(error, [&]() -> Status {
-    auto leaf = process().stack.join(path, job->tunables, job->name);
+    auto leaf = leaf_of(*job, path);
     if (!leaf) return leaf.error();
     *file = reinterpret_cast<sluice_file*>(&job->session->open_file(*leaf.value(), fd));
     return Done{};
@@ -165,6 +186,8 @@ void sluice_file_close(sluice_job* job, sluice_file* file) {
   // After cleanup fio may still close files: the session took them with it.
   if (job->session != nullptr) job->session->close_file(target_of(file));
 }
+
+void sluice_hurry(sluice_session* session) { session_of(session).hurry(); }
 
 static_assert(static_cast<int>(Op::read) == SLUICE_READ);
 static_assert(static_cast<int>(Op::write) == SLUICE_WRITE);

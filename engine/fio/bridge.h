@@ -75,6 +75,10 @@ int sluice_file_open(struct sluice_job* job, const char* path, int fd, struct sl
                      struct sluice_text* error);
 void sluice_file_close(struct sluice_job* job, struct sluice_file* file);
 
+/* fio was interrupted: nothing of this job waits for a limit any more. Threads: any, also a signal
+ * handler, but not during or after sluice_job_end(). */
+void sluice_hurry(struct sluice_session* session);
+
 /* Per I/O. */
 void sluice_queue(struct sluice_session* session, unsigned slot, enum sluice_op op,
                   struct sluice_file* file, void* buffer, uint32_t length, uint64_t offset);

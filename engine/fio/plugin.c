@@ -242,6 +242,20 @@ static struct io_u *plugin_event(struct thread_data *td, int event)
 	return io_u;
 }
 
+/* Ctrl-C, or another job that ended them all: fio now waits for all I/O of the job, so none should
+ * wait for a limit. Runs in a signal handler or another thread; the job may just be ending, and the
+ * handler may have interrupted that very end. */
+static void plugin_terminate(struct thread_data *td)
+{
+	struct plugin_job *pj = td->io_ops_data;
+
+	if (!pj || __atomic_exchange_n(&pj->busy, true, __ATOMIC_ACQUIRE))
+		return;
+	if (pj->session)
+		sluice_hurry(pj->session);
+	__atomic_store_n(&pj->busy, false, __ATOMIC_RELEASE);
+}
+
 static void plugin_cleanup(struct thread_data *td)
 {
 	struct plugin_job *pj = td->io_ops_data;
@@ -249,6 +263,8 @@ static void plugin_cleanup(struct thread_data *td)
 
 	if (!pj) /* setup failed before it got that far */
 		return;
+	while (__atomic_exchange_n(&pj->busy, true, __ATOMIC_ACQUIRE))
+		sched_yield();
 	if (pj->job) {
 		if (sluice_job_end(pj->job, &error))
 			sluice_refuse(td, EIO, error.line);
@@ -256,7 +272,7 @@ static void plugin_cleanup(struct thread_data *td)
 	}
 	free(pj->io_us);
 	free(pj->staged);
-	free(pj);
+	/* A terminate may hold pj still: it stays, busy for ever, a few bytes a job. */
 	td->io_ops_data = NULL;
 }
 
@@ -274,6 +290,7 @@ struct ioengine_ops sluice_ops = {
 	.getevents = plugin_getevents,
 	.event = plugin_event,
 	.cleanup = plugin_cleanup,
+	.terminate = plugin_terminate,
 	.open_file = plugin_open_file,
 	.close_file = plugin_close_file,
 	.get_file_size = plugin_get_file_size,

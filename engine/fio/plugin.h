@@ -18,6 +18,7 @@ struct plugin_job {
   unsigned int nr_staged;
   unsigned int depth;
   bool may_defer;
+  bool busy; /* terminate or cleanup is at it */
 };
 
 extern struct ioengine_ops sluice_ops;

@@ -40,6 +40,9 @@ static int check_job(struct thread_data *td)
 #endif
 	if (td_max_bs(td) > INT32_MAX)
 		return sluice_refuse(td, EINVAL, "a block size above 2 GiB is not possible; lower bs=");
+	if (!is_diskless(td) && o->iodepth > 32767)
+		return sluice_refuse(td, EINVAL, "io_uring takes at most 32767 requests at once; lower "
+				     "iodepth=");
 	if (o->sync_file_range)
 		return sluice_refuse(td, EINVAL, "sync_file_range= is not supported: it promises no "
 			      "durability; use fsync= or fdatasync=");
@@ -136,7 +139,8 @@ static int join_files(struct thread_data *td, struct sluice_job *job)
 		unsigned long long need = 0;
 
 		if (o->size && o->size != -1ULL && o->nr_files)
-			need = o->start_offset + o->size / o->nr_files;
+			need = o->start_offset + o->offset_increment * td->subjob_number +
+			       o->size / o->nr_files;
 		/* pipes and character devices carry I/O without a place */
 		if (f->filetype == FIO_TYPE_PIPE || f->filetype == FIO_TYPE_CHAR)
 			need = 0;

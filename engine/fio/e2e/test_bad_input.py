@@ -137,6 +137,22 @@ def test_block_that_is_no_multiple(fio: Fio) -> None:
     fio.job(bs="1000", direct=0, rw="randread", size="1M")
 
 
+def test_block_that_the_model_cannot_do(fio: Fio) -> None:
+    run = fio.job(device="model", bs="1000", rw="write", ok=False)
+    said_once(run, "block size 1000", "512 bytes", "bs=")
+
+
+def test_more_than_the_model_holds(fio: Fio) -> None:
+    run = fio.job(device="model", size="1T", rw="randread", ok=False)
+    said_once(run, "the job needs", "this device holds", "size=")
+
+
+def test_depth_beyond_the_ring(fio: Fio) -> None:
+    run = fio.job(iodepth=32768, rw="write", ok=False)
+    said_once(run, "32767", "iodepth=")
+    assert not (fio.folder / "F").exists()
+
+
 SECCOMP = r"""
 #include <errno.h>
 #include <linux/audit.h>

@@ -31,8 +31,8 @@ CASES: dict[str, More] = {
     "slow model, limited": {
         "device": "model",
         "model_read_time": "200ms",
-        "iodepth": 8,
-        "max_active": 2,
+        "iodepth": 32,
+        "max_active": 1,
     },
     "model, many, limited": {"device": "model", "iodepth": 64, "max_active": 2, "numjobs": 4},
     "null": {"device": "null", "iodepth": 8},

@@ -20,7 +20,11 @@ KINDS = [
     "sha512",
     "sha256",
     "sha1",
+    "sha3-224",
     "sha3-256",
+    "sha3-384",
+    "sha3-512",
+    "null",
     "meta",
     "pattern",
 ]
