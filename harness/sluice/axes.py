@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sluice import permitted
 from sluice.describe import Table
 from sluice.errors import SluiceError, near
 from sluice.fiocli import Fio, FioOption
@@ -60,6 +61,13 @@ class Options:
             return (name,)
         option = self._fio.option(name)
         return option.aliases if option else (name,)
+
+    @property
+    def of_engine(self) -> frozenset[str] | None:
+        """Options of the engine that a job may have; None: a library of others, so nobody knows."""
+        if self._table:
+            return frozenset(self._table.tunables)
+        return None if self._engine.startswith("external:") else permitted.BUILT_IN
 
     def _option(self, name: str, where: str) -> FioOption:
         option = self._fio.option(name)

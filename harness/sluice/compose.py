@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice import jobfile
+from sluice import jobfile, permitted
 from sluice.errors import SluiceError
 from sluice.jobfile import GLOBAL, JobFile, Section
 from sluice.model import Cell, Role, Workload
@@ -87,7 +87,7 @@ def _set_for_role(
 def _place(job: JobFile, common: Section, placement: Placement) -> None:
     """The sweep decides where the data lies; what a job file says about it is dropped, so that a
     job from elsewhere can't reach somebody's data by accident."""
-    job.remove("filename", "directory")
+    job.remove(*permitted.PLACED)
     if placement.shared:
         common.options["filename"] = str(placement.path).replace(":", "\\:")
     else:

@@ -1,18 +1,20 @@
 """fio job files as text: parsed, changed, written back. Knows the grammar, not the options.
 
 Grammar (fio's HOWTO, "Job file format"): ``[section]``, ``key=value`` or a bare key, comments
-behind ``;`` or ``#`` at the start of a line. Options of ``[global]`` hold for the sections below
+behind ``;`` or ``#``, also behind a value. Options of ``[global]`` hold for the sections below
 it; a later line wins.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sluice.errors import SluiceError
 
 GLOBAL = "global"
+_COMMENT = re.compile("[;#]")
 
 
 @dataclass(slots=True)
@@ -72,15 +74,15 @@ def parse(text: str, origin: str = "job") -> JobFile:
     """Parse a job file. SluiceError names `origin` and the line."""
     job = JobFile()
     for number, line in enumerate(text.splitlines(), 1):
-        bare = line.strip()
-        if not bare or bare[0] in ";#":
+        bare = _COMMENT.split(line, maxsplit=1)[0].strip()
+        if not bare:
             continue
         if bare.startswith("["):
             if not bare.endswith("]") or len(bare) < 3:
                 raise SluiceError(f"{origin}:{number}: '{bare}' is no section: write [name]")
             job.sections.append(Section(bare[1:-1].strip()))
             continue
-        if bare.split(None, 1)[0] == "include":
+        if bare.startswith("include"):  # what fio asks; no option begins so
             raise SluiceError(
                 f"{origin}:{number}: include isn't supported in a sweep's job, "
                 "because the store keeps the whole job: paste the file's text"

@@ -20,7 +20,7 @@ from sluice.jobfile import GLOBAL, JobFile, Section
 from sluice.target import DataFolder
 from sluice.units import parse_size
 
-_KEPT = ("size", "filesize", "numjobs", "nrfiles", "filename", "directory", "filename_format")
+_KEPT = ("size", "filesize", "numjobs", "nrfiles", "filename", "directory")
 _NOTE = ".laid-out.json"
 
 

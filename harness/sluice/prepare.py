@@ -7,7 +7,18 @@ import secrets
 import time
 from pathlib import Path
 
-from sluice import block, compose, describe, migrate, paths, plan, sweep, sweepfile, target
+from sluice import (
+    block,
+    compose,
+    describe,
+    migrate,
+    paths,
+    permitted,
+    plan,
+    sweep,
+    sweepfile,
+    target,
+)
 from sluice.axes import Options
 from sluice.compose import Placement
 from sluice.describe import Table
@@ -91,6 +102,7 @@ def check_cells(
     for cell in loaded.cells:
         if cell.skipped is None:
             job = compose.compose(loaded, cell, placement, 1, folder / STATS)
+            permitted.check(job, loaded.options.of_engine)
             target.check_harmless(job, data, destructive, folder)
     library = plugin_of(loaded)
     words = fio.check_engine(library) if library else ""

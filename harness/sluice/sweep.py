@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice import cells, describe, jobfile, paths, published, sweepfile
+from sluice import cells, describe, jobfile, paths, permitted, published, sweepfile
 from sluice.axes import Options
 from sluice.describe import Table
 from sluice.errors import SluiceError, near
@@ -106,6 +106,10 @@ def resolve_engine(engine: str, fio: Fio, where: str) -> tuple[str, bool]:
                 f"{where}: engine = '{engine}': no such file: build it, or use an absolute path"
             )
         return engine, library.name == "sluice.so"
+    if engine in permitted.ENGINES_REFUSED:
+        raise SluiceError(
+            f"{where}: engine = '{engine}': {permitted.ENGINES_REFUSED[engine]}: use another engine"
+        )
     if engine not in fio.engines:
         raise SluiceError(
             f"{where}: fio {fio.version} has no engine '{engine}'"

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sluice import toml
+from sluice import permitted, toml
 from sluice.describe import STATS_OPTIONS
 from sluice.errors import SluiceError, near
 from sluice.metrics import METRICS
@@ -38,8 +38,7 @@ HARNESS_OPTIONS = frozenset(
         "ramp_time",
         "randrepeat",
         "randseed",
-        "filename",
-        "directory",
+        *permitted.PLACED,
         "size",
         "group_reporting",
         *STATS_OPTIONS,
@@ -142,6 +141,10 @@ def _check_option_name(name: str, where: str) -> None:
         raise SluiceError(
             f"{where}: the harness sets '{name}' itself: use the keys engine, "
             "runtime, ramp or [target]"
+        )
+    if name in permitted.REFUSED:
+        raise SluiceError(
+            f"{where}: a sweep can't have '{name}': {permitted.REFUSED[name]}: delete it"
         )
 
 

@@ -2,7 +2,9 @@
 
 Test files are made in a data folder of the harness's own, which a marker file identifies. Every
 option value of a composed job that names an existing block device, or an existing file outside that
-folder, is refused unless the run is read only or the user said ``--destructive NAME``.
+folder, is refused unless the run is read only or the user said ``--destructive NAME``. A folder
+outside is refused whatever was said: nobody can mean every file below it. (Which options a job may
+have at all, `permitted` knows.)
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from sluice.jobfile import JobFile
 
 MARKER = ".sluice-data"
 _READ_ONLY_RW = {"", "read", "randread"}
-_NEVER_WRITTEN = {"ioengine", "description", "read_iolog", "name"}
+_NEVER_WRITTEN = {"ioengine", "description", "name"}
 """Options whose value fio only reads, or that name no file at all."""
 
 
@@ -75,8 +77,8 @@ class DataFolder:
 
 def writes(options: Mapping[str, str]) -> bool:
     """Whether a job with these options may change what it works on."""
-    kind = options.get("rw", options.get("readwrite", "")).split(":")[0]
-    return kind not in _READ_ONLY_RW or "trim" in kind
+    kinds = {options[name].split(":")[0] for name in ("rw", "readwrite") if name in options}
+    return not kinds <= _READ_ONLY_RW
 
 
 def check_harmless(job: JobFile, data: DataFolder, destructive: Iterable[str], base: Path) -> None:
@@ -89,15 +91,21 @@ def check_harmless(job: JobFile, data: DataFolder, destructive: Iterable[str], b
         options = job.effective(section)
         if not writes(options):
             continue
-        if "directory" in options and not data.owns(base / options["directory"]):
-            raise SluiceError(
-                f"job '{section.name}': directory={options['directory']} lies "
-                f"outside {data.path}: leave it out, the harness places the files"
-            )
+        for name in ("directory", "opendir"):
+            if name in options and not all(map(data.owns, _pieces(options[name], base))):
+                raise SluiceError(
+                    f"job '{section.name}': {name}={options[name]} lies "
+                    f"outside {data.path}: leave it out, the harness places the files"
+                )
         for key, value in options.items():
             if key in _NEVER_WRITTEN:
                 continue
             for path in _paths(value, base):
+                if _is_folder(path) and not data.owns(path):
+                    raise SluiceError(
+                        f"job '{section.name}': {key}={path} is a folder and the job writes: "
+                        "name a file or device"
+                    )
                 if _is_anothers(path, data) and os.path.realpath(path) not in allowed:
                     raise SluiceError(
                         f"job '{section.name}': {key}={path} is {_what(path)} and the job writes: "
@@ -133,10 +141,17 @@ def _is_part_of(device: str, whole: str) -> bool:
     return re.fullmatch(rf"{re.escape(whole)}(p?\d+)?", device) is not None
 
 
+def _pieces(value: str, base: Path) -> list[Path]:
+    """The paths in a list of fio's, which separates them by ':'."""
+    pieces = value.replace("\\:", "\0").split(":")
+    return [base / piece.replace("\0", ":") for piece in pieces if piece and len(piece) < 4096]
+
+
 def _paths(value: str, base: Path) -> list[Path]:
-    """The paths that an option's value may name (fio separates file names by ':')."""
-    pieces = {value, *value.replace("\\:", "\0").split(":")}
-    paths = [base / piece.replace("\0", ":") for piece in pieces if piece and len(piece) < 4096]
+    """The paths that an option's value may name."""
+    paths = _pieces(value, base)
+    if 0 < len(value) < 4096 and base / value not in paths:
+        paths.append(base / value)
     for path in list(paths):
         if path.suffix == ".json" and path.is_file():  # a pool file: its devices count, not itself
             paths.remove(path)
@@ -174,6 +189,13 @@ def _is_anothers(path: Path, data: DataFolder) -> bool:
         and str(path) != os.devnull
         and not data.owns(path)
     )
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _what(path: Path) -> str:

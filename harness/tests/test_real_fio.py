@@ -155,3 +155,16 @@ def test_files_for_each_job_are_laid_out(make_sweep: SweepMaker, tmp_path: Path)
     files = sorted(path.name for path in (tmp_path / "data" / "small-1M").iterdir())
     assert files == ["reader.0.0", "reader.1.0", "writer.0.0"]
     assert len(results.runs[0].jobs()) == 3
+
+
+def test_a_job_with_a_folder_of_somebodys_leaves_it_alone(
+    make_sweep: SweepMaker, tmp_path: Path
+) -> None:
+    """fio's opendir adds every file below a folder, and would overwrite them all."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "thesis").write_bytes(b"thesis" * 1000)
+    replace = {'"null"': '"psync"', "[1, 8]": "[1]", "blocks = 2": "blocks = 1"}
+    job = f"[writer]\nrw=write\nbs=4k\nopendir={home}\n"
+    assert run(make_sweep(job=job, replace=replace)).complete
+    assert (home / "thesis").read_bytes() == b"thesis" * 1000

@@ -102,6 +102,33 @@ def test_a_folder_elsewhere_is_refused(data: DataFolder, tmp_path: Path) -> None
         check(f"[a]\nrw=write\ndirectory={tmp_path}\n", data)
 
 
+@pytest.mark.parametrize("option", ["filename", "opendir", "slog", "some_new_option"])
+def test_a_folder_of_files_is_refused_whatever_was_said(
+    data: DataFolder, tmp_path: Path, option: str
+) -> None:
+    """fio's opendir adds every file below it."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (folder / "precious").write_text("thesis", encoding="utf-8")
+    text = f"[a]\nrw=write\n{option}={folder}\n"
+    with pytest.raises(SluiceError, match=r"is a folder and the job writes|lies outside"):
+        check(text, data)
+    with pytest.raises(SluiceError, match=r"is a folder and the job writes|lies outside"):
+        check(text, data, str(folder))
+    check(f"[a]\nrw=read\n{option}={folder}\n", data)
+
+
+def test_one_folder_of_several_is_enough(data: DataFolder, tmp_path: Path) -> None:
+    with pytest.raises(SluiceError, match="lies outside"):
+        check(f"[a]\nrw=write\ndirectory={data.path}/a:{tmp_path}/b\n", data)
+
+
+def test_the_other_name_of_rw_counts_too(data: DataFolder, tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("thesis", encoding="utf-8")
+    with pytest.raises(SluiceError, match="precious is an existing file"):
+        check(f"[a]\nrw=read\nreadwrite=write\nslog={tmp_path}/precious\n", data)
+
+
 def test_a_block_device_is_refused(data: DataFolder) -> None:
     devices = [
         entry.path
