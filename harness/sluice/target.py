@@ -12,11 +12,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from sluice import inuse
 from sluice.errors import SluiceError
 from sluice.jobfile import JobFile
 
@@ -114,31 +114,22 @@ def check_harmless(job: JobFile, data: DataFolder, destructive: Iterable[str], b
 
 
 def check_destructive(names: Iterable[str]) -> None:
-    """SluiceError when a name said with ``--destructive`` is in use as a mounted device or swap:
-    consent doesn't cover the file system on it."""
-    in_use = _mounted()
+    """SluiceError when a name said with ``--destructive`` is a folder or in use: consent to lose a
+    device doesn't cover the file system, the swap or the volume on it."""
     for name in names:
-        real = os.path.realpath(name)
-        if not os.path.exists(real):
-            raise SluiceError(f"--destructive {name}: doesn't exist: check the name")
-        held = [other for other in in_use if _is_part_of(other, real)]
-        if held:
-            raise SluiceError(
-                f"--destructive {name}: {held[0]} is mounted or swap: unmount it first"
-            )
-        holders = sorted(
-            one.name for one in Path(f"/sys/class/block/{Path(real).name}").glob("holders/*")
-        )
-        if holders and real.startswith("/dev/"):
-            raise SluiceError(
-                f"--destructive {name}: {holders[0]} is built upon it: take that apart first"
-            )
-
-
-def _is_part_of(device: str, whole: str) -> bool:
-    """Whether `device` is `whole` or a partition of it: ``sda1`` of ``sda``, ``nvme0n1p2`` of
-    ``nvme0n1``, but not ``sdaa`` of ``sda``."""
-    return re.fullmatch(rf"{re.escape(whole)}(p?\d+)?", device) is not None
+        path = Path(os.path.realpath(name))
+        try:
+            used = inuse.user_of(path)
+        except (OSError, ValueError) as error:
+            if os.path.lexists(path):
+                raise SluiceError(
+                    f"--destructive {name}: can't be looked at ({error}): check the name"
+                ) from error
+            raise SluiceError(f"--destructive {name}: doesn't exist: check the name") from error
+        if _is_folder(path):
+            raise SluiceError(f"--destructive {name}: is a folder: name files or devices")
+        if used:
+            raise SluiceError(f"--destructive {name}: {used}")
 
 
 def _pieces(value: str, base: Path) -> list[Path]:
@@ -207,15 +198,3 @@ def _what(path: Path) -> str:
         if stat.S_ISCHR(mode)
         else "an existing file"
     )
-
-
-def _mounted() -> list[str]:
-    """Real paths of devices and files that carry a mounted file system or swap."""
-    found = set()
-    for table, is_header in (("/proc/mounts", False), ("/proc/swaps", True)):
-        try:
-            lines = Path(table).read_text(encoding="utf-8").splitlines()[int(is_header) :]
-        except OSError:
-            continue
-        found |= {os.path.realpath(line.split()[0]) for line in lines if line.startswith("/")}
-    return sorted(found)

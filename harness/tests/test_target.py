@@ -141,31 +141,6 @@ def test_a_block_device_is_refused(data: DataFolder) -> None:
         check(job("write", devices[0]), data)
 
 
-def test_a_mounted_device_is_refused_even_when_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    device = tmp_path / "sda"
-    device.write_text("", encoding="utf-8")
-    monkeypatch.setattr(target, "_mounted", lambda: [f"{device}1"])
-    with pytest.raises(SluiceError, match="sda1 is mounted or swap: unmount it first"):
-        target.check_destructive([str(device)])
-
-
-@pytest.mark.parametrize(
-    ("other", "part"),
-    [
-        ("/dev/sda", True),
-        ("/dev/sda1", True),
-        ("/dev/sdap1", True),
-        ("/dev/sdaa", False),
-        ("/dev/sdaa1", False),
-        ("/dev/sd", False),
-    ],
-)
-def test_a_partition_is_told_from_another_disk(other: str, part: bool) -> None:
-    assert target._is_part_of(other, "/dev/sda") is part
-
-
 def test_a_name_that_doesnt_exist_is_said(tmp_path: Path) -> None:
     with pytest.raises(SluiceError, match="doesn't exist: check the name"):
         target.check_destructive([str(tmp_path / "sdz")])
