@@ -96,6 +96,7 @@ def run_command(arguments: argparse.Namespace) -> int:
                 placement,
                 FioExecutor(fio),
                 _environment(fio, loaded, placement, commit),
+                data_mark=data.mark,
             ),
             fio,
             data,
@@ -124,7 +125,9 @@ def _resume(arguments: argparse.Namespace) -> int:
     data.acquire()
     try:
         return _session(
-            Session(store, campaign, loaded, placement, FioExecutor(fio), environment, retry),
+            Session(
+                store, campaign, loaded, placement, FioExecutor(fio), environment, retry, data.mark
+            ),
             fio,
             data,
         )

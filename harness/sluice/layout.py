@@ -50,7 +50,7 @@ def lay_out(fio: Fio, job: JobFile, placement: Placement, data: DataFolder) -> b
         ended = process.run(
             [fio.program, "--eta=never", str(script)],
             data.path,
-            f"layout/{os.getpid()}",
+            f"{data.mark}/layout/{os.getpid()}",
             3600,
             output,
             output.with_suffix(".err"),

@@ -2,8 +2,9 @@
 
 fio's jobs call ``setsid``, so neither the process group nor the session of the child holds them,
 and when fio itself is killed they are no longer its descendants either. What they can't shed is
-their environment: every child carries ``SLUICE_RUN=<campaign>/<run>``, and whoever carries it is
-killed. The same mark finds what a harness left behind that was itself killed.
+their environment: every child carries ``SLUICE_RUN=<data folder>/<campaign>/<run>``, and whoever
+carries it is killed. Each part of it finds what a harness left behind that was itself killed: on
+the same test files, whatever it was doing with them, or on the same campaign.
 """
 
 from __future__ import annotations
@@ -84,8 +85,8 @@ def run(
 
 
 def kill_marked(mark: str) -> tuple[int, ...]:
-    """SIGKILL every process that carries `mark`, or one that begins with ``mark/``, until none is
-    left; the ids of those that wouldn't go."""
+    """SIGKILL every process that carries `mark` (see :func:`marked`) until none is left; the ids of
+    those that wouldn't go."""
     limit = time.monotonic() + _KILL_S
     while True:
         alive = marked(mark)
@@ -98,8 +99,9 @@ def kill_marked(mark: str) -> tuple[int, ...]:
 
 
 def marked(mark: str) -> list[int]:
-    """Processes that carry the mark. Zombies have no environment any more, so they don't count."""
-    exact = f"{MARK}={mark}".encode()
+    """Processes whose mark is `mark` or has it among its parts, which '/' separates. Zombies have
+    no environment any more, so they don't count."""
+    name, part = f"{MARK}=".encode(), f"/{mark}/".encode()
     found = []
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -108,7 +110,10 @@ def marked(mark: str) -> list[int]:
             environment = Path(entry.path, "environ").read_bytes().split(b"\0")
         except OSError:
             continue
-        if any(one == exact or one.startswith(exact + b"/") for one in environment):
+        if any(
+            one.startswith(name) and part in b"/" + one.removeprefix(name) + b"/"
+            for one in environment
+        ):
             found.append(int(entry.name))
     return found
 

@@ -41,6 +41,8 @@ class Session:
     """Takes ``before`` or ``after``."""
     retry: frozenset[str] = frozenset()
     """Statuses of ended runs to be made once more."""
+    data_mark: str = ""
+    """What the processes of the runs carry beside the campaign's mark: the data folder's."""
 
 
 def run(session: Session, progress: Progress) -> Results:
@@ -93,7 +95,7 @@ def _one(session: Session, header: Results, item: plan.Item) -> Run:
         cell,
         item.block.randseed,
         folder,
-        f"{session.campaign.mark}/{folder.name}",
+        "/".join(filter(None, (session.data_mark, session.campaign.mark, folder.name))),
     )
     outcome = session.executor.run(order)
     pack(folder)

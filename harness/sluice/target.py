@@ -10,13 +10,14 @@ have at all, `permitted` knows.)
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from sluice import inuse
+from sluice import inuse, process
 from sluice.errors import SluiceError
 from sluice.jobfile import JobFile
 
@@ -34,9 +35,15 @@ class DataFolder:
         self.path = path.absolute()
         self._lock: int | None = None
 
+    @property
+    def mark(self) -> str:
+        """What every process carries that works on these files (see `process`)."""
+        return f"data@{hashlib.sha256(os.fsencode(self.path.resolve())).hexdigest()[:12]}"
+
     def acquire(self) -> None:
-        """Make the folder if need be and lock it. SluiceError when it holds other files, can't be
-        made, or another harness uses it."""
+        """Make the folder if need be, lock it, and end what a harness that was killed left behind:
+        its fio would go on writing these files beside the runs to come. SluiceError when the folder
+        holds other files, can't be made, or another harness uses it."""
         try:
             if not self.path.exists():
                 self.path.mkdir(parents=True)
@@ -63,6 +70,7 @@ class DataFolder:
                 f"{self.path}: another sweep is running on these test files: wait "
                 "for it, or name another folder with --data"
             ) from error
+        process.kill_marked(self.mark)  # nobody else has the lock, so they are nobody's
 
     def release(self) -> None:
         """Let the next harness in."""

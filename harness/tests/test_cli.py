@@ -212,6 +212,33 @@ def test_a_killed_sweep_goes_on_where_it_stopped(
     assert len(list(runs.iterdir())) in (8, 9)  # the one that was cut short stays, uncounted
 
 
+def test_a_new_sweep_isnt_measured_beside_what_a_killed_one_left(
+    make_sweep: SweepMaker, fake_fio: Callable[[str], str], tmp_path: Path
+) -> None:
+    """kill -9 of the harness leaves fio; another campaign on the same files has to end it."""
+    first = tmp_path / "store" / "small-0001"
+    hang = (
+        f"if {str(first)!r} in os.getcwd():\n"
+        "    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n    time.sleep(60)\nsay(output)"
+    )
+    fio = fake_fio(hang)
+    command = [sys.executable, "-m", "sluice", "run", str(make_sweep()), "--fio", fio]
+    harness = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    mark, limit = Campaign(first).mark, time.monotonic() + 60
+    while not process.marked(mark):
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    harness.kill()
+    harness.wait()
+    assert process.marked(mark)
+    done = sluice(*command[3:])
+    left = process.marked(mark)
+    process.kill_marked(mark)
+    assert left == []
+    assert done.returncode == 0, done.stderr
+    assert store.load(tmp_path / "store").campaign == "small-0002"
+
+
 def test_a_campaign_isnt_continued_by_another_fio(
     make_sweep: SweepMaker,
     fake_fio: Callable[..., str],

@@ -63,6 +63,7 @@ def test_a_mark_holds_for_what_is_below_it(tmp_path: Path) -> None:
     while child.pid not in process.marked(mark):
         time.sleep(0.01)
     assert process.marked(mark[:-1]) == []  # a longer name isn't "below"
+    assert process.marked("below/run-1") == [child.pid]  # a part of it is enough
     process.kill_marked(mark)
     assert child.wait(5) == -signal.SIGKILL
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from sluice import jobfile, target
+from sluice import jobfile, process, target
 from sluice.errors import SluiceError
 from sluice.target import MARKER, DataFolder
 
@@ -163,3 +165,38 @@ def test_two_harnesses_dont_share_test_files(data: DataFolder) -> None:
     )
     data.release()
     assert "another sweep is running on these test files" in other.stderr
+
+
+@pytest.mark.parametrize("what", ["layout/17", "other-0001@abc/00003-aa"])
+def test_whoever_gets_the_test_files_has_them_alone(data: DataFolder, what: str) -> None:
+    """A harness that was killed leaves its fio on them: the filler's, or any campaign's."""
+    left = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(60)"],
+        env={**os.environ, process.MARK: f"{data.mark}/{what}"},
+    )
+    while left.pid not in process.marked(data.mark):
+        time.sleep(0.01)
+    link = data.path.with_name("link")
+    link.symlink_to(data.path)
+    again = DataFolder(link)  # another name of the same folder
+    again.acquire()
+    again.release()
+    assert left.wait(5) == -signal.SIGKILL
+
+
+def test_who_waits_for_the_test_files_ends_nobody(data: DataFolder) -> None:
+    data.acquire()
+    left = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(60)"],
+        env={**os.environ, process.MARK: f"{data.mark}/layout/17"},
+    )
+    try:
+        while left.pid not in process.marked(data.mark):
+            time.sleep(0.01)
+        with pytest.raises(SluiceError, match="another sweep is running"):
+            DataFolder(data.path).acquire()
+        assert left.poll() is None
+    finally:
+        data.release()
+        left.kill()
+        left.wait()
