@@ -6,6 +6,7 @@ Exit codes: 0 fine, 1 tool error, 2 wrong usage (argparse), 5 nothing ran, 130 i
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -32,6 +33,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # e.g. `sluice list | head`
         return 0
+    except OSError as error:
+        print(f"sluice: {_explained(error)}", file=sys.stderr)
+        return 1
+
+
+def _explained(error: OSError) -> str:
+    """What the system refused, at which path, and the way out, in one line."""
+    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+    what = f"{name}: {error.strerror}" if name and error.strerror else str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        cure = "free space, then the same command again"
+    elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        cure = "take a folder that you may write, or mend its rights"
+    else:
+        cure = "check that path, then the same command again"
+    return " ".join(f"{what}: {cure}".split())
 
 
 def parser() -> argparse.ArgumentParser:

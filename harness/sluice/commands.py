@@ -201,7 +201,13 @@ def report_command(arguments: argparse.Namespace) -> int:
         )
     results = store.load(campaign)
     folder = Path(arguments.out) if arguments.out else campaign.folder / "report"
-    page = report.write(results, folder)
+    try:
+        page = report.write(results, folder)
+    except OSError as error:
+        raise SluiceError(
+            f"{error.filename or folder}: the report can't be written ({error.strerror}): free "
+            "space or mend its rights, or name another folder with --out"
+        ) from error
     print(page)
     return 0
 

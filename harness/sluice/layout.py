@@ -12,7 +12,7 @@ import json
 import os
 from pathlib import Path
 
-from sluice import process
+from sluice import files, process
 from sluice.compose import Placement
 from sluice.errors import SluiceError
 from sluice.fiocli import Fio
@@ -40,12 +40,12 @@ def lay_out(fio: Fio, job: JobFile, placement: Placement, data: DataFolder) -> b
     key = f"{placement.path.name} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
     if key in done and _all_there(filler, placement):
         return False
-    _check_room(filler, placement)
-    if not placement.shared:
-        placement.path.mkdir(exist_ok=True)
     script = data.path / f"{placement.path.name}.layout.fio"
     output = data.path / f"{placement.path.name}.layout.txt"
     try:
+        _check_room(filler, placement)
+        if not placement.shared:
+            placement.path.mkdir(exist_ok=True)
         script.write_text(text, encoding="utf-8")
         ended = process.run(
             [fio.program, "--eta=never", str(script)],
@@ -63,15 +63,15 @@ def lay_out(fio: Fio, job: JobFile, placement: Placement, data: DataFolder) -> b
             .strip()
             .splitlines()
         )
+        if ended.returncode:
+            said = words[0] if words else f"exit code {ended.returncode}"
+            raise SluiceError(f"{placement.path}: fio couldn't lay it out: {said}")
+        files.write_json(note, [*done, key])
     except OSError as error:
         raise SluiceError(
             f"{placement.path}: can't be laid out ({error.strerror}): free space, or "
             "name another folder with --data"
         ) from error
-    if ended.returncode:
-        said = words[0] if words else f"exit code {ended.returncode}"
-        raise SluiceError(f"{placement.path}: fio couldn't lay it out: {said}")
-    note.write_text(json.dumps([*done, key], indent=1), encoding="utf-8")
     return True
 
 
@@ -133,26 +133,26 @@ def _check_room(filler: JobFile, placement: Placement) -> None:
 
 
 def _present(placement: Placement) -> float:
-    files = (
+    found = (
         [placement.path]
         if placement.shared
         else list(placement.path.glob("*"))
         if placement.path.is_dir()
         else []
     )
-    return float(sum(file.stat().st_blocks * 512 for file in files if file.is_file()))
+    return float(sum(file.stat().st_blocks * 512 for file in found if file.is_file()))
 
 
 def _all_there(filler: JobFile, placement: Placement) -> bool:
     """Whether the files are still as large as they were made: somebody may have cleaned up."""
-    files = (
+    found = (
         [placement.path]
         if placement.shared
         else list(placement.path.glob("*"))
         if placement.path.is_dir()
         else []
     )
-    sizes = sum(file.stat().st_size for file in files if file.is_file())
+    sizes = sum(file.stat().st_size for file in found if file.is_file())
     return sizes >= _bytes(filler) > 0
 
 

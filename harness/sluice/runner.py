@@ -50,17 +50,23 @@ def run(session: Session, progress: Progress) -> Results:
 
     SluiceError when another harness is on this campaign, or the results can't be kept any more."""
     campaign = session.campaign
-    with campaign.locked():
-        # A harness that was killed leaves its fio behind, which would disturb these runs.
-        process.kill_marked(campaign.mark)
-        header = campaign.header()
-        ended = session.store.runs(campaign)
-        todo = plan.remaining(header.blocks, ended, session.retry)
-        try:
-            _runs(session, header, todo, progress)
-        except OSError as error:
-            raise _lost(error, campaign) from error
-    return session.store.load(campaign)
+    try:
+        with campaign.locked():
+            _locked(session, progress)
+        return session.store.load(campaign)
+    except OSError as error:
+        raise _lost(error, campaign) from error
+
+
+def _locked(session: Session, progress: Progress) -> None:
+    campaign = session.campaign
+    # A harness that was killed leaves its fio behind, which would disturb these runs. (Where it
+    # had these test files, `DataFolder.acquire` has ended it already.)
+    process.kill_marked(campaign.mark)
+    header = campaign.header()
+    ended = session.store.runs(campaign)
+    todo = plan.remaining(header.blocks, ended, session.retry)
+    _runs(session, header, todo, progress)
 
 
 def _runs(session: Session, header: Results, todo: list[plan.Item], progress: Progress) -> None:
@@ -157,7 +163,10 @@ def _to_run(
 
 def _lost(error: OSError, campaign: Campaign) -> SluiceError:
     """Why nothing can be kept any more, and what to do about it."""
-    kept = len(campaign.run_names())
+    try:
+        kept = len(campaign.run_names())
+    except OSError:
+        kept = 0
     if not campaign.folder.is_dir():
         return SluiceError(
             f"{campaign.folder}: was deleted while its sweep was running: its runs "

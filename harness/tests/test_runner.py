@@ -160,6 +160,25 @@ def test_a_folder_deleted_between_runs_is_said_too(
     assert not made.campaign.folder.exists()
 
 
+def test_a_folder_deleted_before_the_first_run_is_said(made: Session) -> None:
+    """While the test files were laid out."""
+    shutil.rmtree(made.campaign.folder)
+    with pytest.raises(SluiceError, match="was deleted while its sweep was running"):
+        run(made)
+    assert not made.campaign.folder.exists()
+
+
+def test_a_store_that_is_read_only_is_said(made: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(again(made, failing(2)))
+
+    def refuse(path: object, *_: object) -> int:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(SluiceError, match=r"/lock: Read-only file system; 8 runs are kept: mend"):
+        run(again(made))
+
+
 def test_a_clock_that_jumps_costs_nothing_but_a_warning(
     made: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

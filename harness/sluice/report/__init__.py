@@ -10,6 +10,7 @@ and takes no time of day: equal results give equal files.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from sluice.model import Results
@@ -53,5 +54,11 @@ def write(results: Results, out_dir: Path) -> Path:
 def _replace(path: Path, text: str) -> None:
     """Write by way of a temporary file, so that a reader never sees half of it."""
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8", errors="replace", newline="\n")
-    partial.replace(path)
+    try:
+        partial.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+        partial.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+        error.filename = error.filename or str(path)  # a full disk names none
+        raise
