@@ -15,8 +15,10 @@ without one is a run that was cut short, and is made again on resume under anoth
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
+import itertools
 import json
 import os
 import secrets
@@ -31,6 +33,8 @@ from sluice.lock import Lock
 from sluice.model import Environment, Results, Run
 
 HEADER = "campaign.json"
+_FOR_RESUME = ("--fio", "--data", "--destructive")
+"""Flags that a campaign doesn't keep, so resuming it takes them again."""
 
 T = TypeVar("T")
 
@@ -51,11 +55,17 @@ class Campaign:
 
     @property
     def resume_command(self) -> str:
-        """The shell command that goes on with it."""
+        """The shell command that goes on with it: with the same fio, data folder and consent to
+        overwrite as it was begun with."""
         words = ["sluice", "run", "--resume", self.name]
         store = self.folder.absolute().parent
         if store != paths.default_store().absolute():
             words += ["--store", str(store)]
+        with contextlib.suppress(SluiceError, ValueError):  # unreadable: then resuming says so
+            given = shlex.split(self.header().command)
+            for flag, value in itertools.pairwise(given):
+                if flag in _FOR_RESUME:
+                    words += [flag, value]
         return shlex.join(words)
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -250,6 +251,33 @@ def test_a_campaign_isnt_continued_by_another_fio(
     victim.unlink()
     done = inside(capsys, "run", "--resume", "small", "--fio", fake_fio("", version="fio-3.39"))
     assert "fio.version was 3.33, now is 3.39: runs of both don't compare" in one_line(done)
+
+
+def test_the_command_that_goes_on_says_all_that_it_takes(
+    make_sweep: SweepMaker,
+    fake_fio: Callable[[str], str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Run as it is printed, it finishes the campaign: same fio, data folder, and consent."""
+    precious = tmp_path / "to be lost"
+    precious.write_bytes(bytes(1 << 20))
+    path = make_sweep(
+        job="[reader]\nrw=randwrite\n", replace={'size = "1M"': f'path = "{precious}"\nsize="1M"'}
+    )
+    once = tmp_path / "once"
+    fio = fake_fio(
+        f"if not os.path.exists({str(once)!r}) and '/00003-' in os.getcwd():\n"
+        f"    open({str(once)!r}, 'w').close()\n"
+        "    os.kill(os.getppid(), signal.SIGINT)\n    time.sleep(20)\nsay(output)"
+    )
+    flags = ["--data", tmp_path / "my data", "--destructive", precious]
+    done = inside(capsys, "run", path, "--fio", fio, *flags)
+    assert done.returncode == 130
+    (command,) = re.findall(r"go on with `sluice (.*)`", done.stderr)
+    again = inside(capsys, *shlex.split(command))
+    assert again.returncode == 0, again.stderr
+    assert store.load(tmp_path / "store").complete
 
 
 def test_two_sweeps_at_once_dont_share_a_test_file(
