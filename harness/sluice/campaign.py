@@ -118,6 +118,12 @@ class Campaign:
             if entry.is_dir() and os.path.exists(f"{entry.path}/run.json")
         )
 
+    def finished(self) -> set[int]:
+        """Positions in the plan whose run has ended, well or not. (A failed run that was made once
+        more has two names and one position.)"""
+        numbers = (name.partition("-")[0] for name in self.run_names())
+        return {int(number) for number in numbers if number.isdecimal()}
+
     def read_run(self, name: str) -> Run:
         """A run by name. SluiceError when it is damaged or newer."""
         path = self.folder / "runs" / name / "run.json"

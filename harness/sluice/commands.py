@@ -223,7 +223,7 @@ def list_command(arguments: argparse.Namespace) -> int:
     """``sluice list``: the sweeps of the project and the campaigns of the store."""
     store = Store(Path(arguments.store))
     if arguments.rebuild_index:
-        print(f"index built again: {store.rebuild_index()} runs")
+        print(f"index built again: {store.rebuild_index(_left_out)} runs")
     show.print_sweeps(sorted(paths.sweeps().glob("*.toml")), sys.stdout)
     show.print_campaigns(store, sys.stdout)
     return 0
@@ -247,9 +247,19 @@ def command_line(arguments: argparse.Namespace) -> str:
 
 def _unfinished(store: Store) -> Campaign:
     for campaign in reversed(store.campaigns()):
-        if len(set(campaign.run_names())) < campaign.header().planned_runs:
+        try:
+            planned = campaign.header().planned_runs
+        except SluiceError as error:
+            _left_out(error)
+            continue
+        if not campaign.finished().issuperset(range(planned)):
             return campaign
     raise SluiceError(f"{store.root}: no unfinished campaign; `sluice list` has all")
+
+
+def _left_out(error: SluiceError) -> None:
+    """Say why a campaign is passed over; the others are none the worse for it."""
+    print(f"sluice: left out: {error}", file=sys.stderr)
 
 
 def _one_of_each_workload(header: Results) -> list[Cell]:

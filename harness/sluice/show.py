@@ -103,7 +103,7 @@ def print_campaigns(store: Store, stream: TextIO) -> None:
         begun = time.strftime("%Y-%m-%d %H:%M", time.gmtime(header.created_at))
         table.add_row(
             campaign.name,
-            f"{len(campaign.run_names())}/{header.planned_runs}",
+            f"{len(campaign.finished())}/{header.planned_runs}",
             begun,
             header.sweep.question,
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from sluice.campaign import HEADER, Campaign, rebase
@@ -97,12 +97,21 @@ class Store:
         runs = [rebase(known[name], campaign.folder) for name in names]
         return sorted(runs, key=lambda run: (run.order, run.started_at))
 
-    def rebuild_index(self) -> int:
-        """Delete the index and build it from the folders; how many runs are in it."""
+    def rebuild_index(self, left_out: Callable[[SluiceError], None] | None = None) -> int:
+        """Delete the index and build it from the folders; how many runs are in it. Campaigns that
+        are damaged or newer are passed over, and `left_out` is told why."""
         with Lock(self.root / "lock", None):
             for path in self.root.glob("index-v*.sqlite*"):
                 path.unlink()
-        return sum(len(self.runs(campaign)) for campaign in self.campaigns())
+        count = 0
+        for campaign in self.campaigns():
+            try:
+                campaign.header()
+                count += len(self.runs(campaign))
+            except SluiceError as error:
+                if left_out is not None:
+                    left_out(error)
+        return count
 
     def load(self, campaign: Campaign) -> Results:
         """Everything about a campaign."""
