@@ -3,10 +3,12 @@
 What fio does that a plain ``json.loads`` doesn't survive, and what is done about it:
 
 * error and info lines stand before, between or after the documents, also with ``--output``
-  (fio issues 1685, 731): text is skipped up to a line that is ``{`` and kept as words;
+  (fio issues 1685, 731): text is skipped up to a line that is ``{``, or begins with ``{"``, and
+  kept as words;
 * ``--status-interval`` gives several documents one after another (672): the last complete one
   holds the totals of the whole run;
-* a document is cut short when fio is killed or the disk is full: it isn't used;
+* a document is cut short when fio is killed or the disk is full, or a message looks like the
+  beginning of one: it isn't used, and the next one is looked for behind it;
 * keys are missing (``disk_util``, ``percentile``, disabled latencies) or twice (511), and a
   direction without completions has zeros that mean "nothing", not "fast".
 """
@@ -14,6 +16,7 @@ What fio does that a plain ``json.loads`` doesn't survive, and what is done abou
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +26,7 @@ from sluice.histogram import Bins
 from sluice.metrics import METRICS
 from sluice.model import Role, Sample
 
+_BEGIN = re.compile(r'^\{(?:[ \t\r]*$|(?=[ \t]*"))', re.MULTILINE)
 DIRECTIONS = ("read", "write", "trim")
 _QUANTILES = {
     name: metric.quantile for name, metric in METRICS.items() if metric.quantile is not None
@@ -61,29 +65,34 @@ class _Tally:
 
 
 def split(text: str) -> Output:
-    """Separate complete JSON objects that begin on a line ``{`` from everything else."""
+    """Separate complete JSON objects, each of which begins a line (see above), from the words
+    around them."""
     decoder = json.JSONDecoder()
     documents: list[Mapping[str, Any]] = []
     words: list[str] = []
     position = 0
+    broken = False
     while position < len(text):
-        end = text.find("\n", position)
-        end = len(text) if end < 0 else end
-        line = text[position:end].strip()
-        if line.startswith("{"):
-            start = text.index("{", position)
-            try:
-                document, stop = decoder.raw_decode(text, start)
-            except (ValueError, RecursionError):
-                break  # cut short: nothing complete can follow
-            if "jobs" in document or "fio version" in document:
-                documents.append(document)
-            position = stop
+        found = _BEGIN.search(text, position)
+        end = found.start() if found else len(text)
+        lines = text[position:end].splitlines()
+        words += [line.strip() for line in lines if line.strip() and not (broken and _json(line))]
+        if found is None:
+            break
+        try:
+            document, position = decoder.raw_decode(text, end)
+            broken = False
+        except (ValueError, RecursionError):
+            position, broken = found.end(), True
             continue
-        if line:
-            words.append(line)
-        position = end + 1
+        if "jobs" in document or "fio version" in document:
+            documents.append(document)
     return Output(tuple(documents), tuple(words))
+
+
+def _json(line: str) -> bool:
+    """Whether a line behind a document's broken beginning is more of it: indented, or closing."""
+    return line[0] in ' \t",{}[]'
 
 
 def samples(

@@ -72,6 +72,22 @@ def test_a_document_that_is_cut_short_isnt_used() -> None:
     assert fiojson.split(whole + "\n" + whole[: len(whole) // 2]).last == document(one_job())
 
 
+@pytest.mark.parametrize(
+    "junk",
+    ["{junk} of one", "{", '{"a": 1', '{"cut": [\n {\n  "jobs": 1', "{}", "{ not JSON", "{{{"],
+)
+def test_a_line_that_looks_like_a_document_loses_none_behind_it(junk: str) -> None:
+    whole = document(one_job())
+    text = f"before\n{junk}\nfio: behind\n{json.dumps(whole, indent=1)}\nafter\n"
+    output = fiojson.split(text)
+    assert output.documents == (whole,)
+    assert [word for word in output.words if word != junk] == ["before", "fio: behind", "after"]
+
+
+def test_a_message_in_braces_is_kept_as_words() -> None:
+    assert fiojson.split("{a} and {b}\n").words == ("{a} and {b}",)
+
+
 def test_missing_keys_are_no_figures_rather_than_zeros() -> None:
     values = total(document({"jobname": "a", "read": {"total_ios": 5, "iops": 5.0}}))
     assert values == {"ios": 5.0, "iops": 5.0, "bw": 0.0, "errors": 0.0}
