@@ -127,7 +127,7 @@ def test_a_sweep_of_a_hundred_cells(tmp_path: Path) -> None:
     assert len(whole.runs) == 2000
     start = time.process_time()
     page = write(whole, tmp_path)
-    assert time.process_time() - start < 25.0  # 10 s is promised on a quiet machine; it takes 4
+    assert time.process_time() - start <= 10.0  # the goal; it takes 5
     assert page.stat().st_size < 3_000_000
     assert (tmp_path / "report.md").stat().st_size <= MAX_BYTES
 
