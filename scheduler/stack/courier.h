@@ -2,8 +2,8 @@
 //
 // A grant that its owner doesn't collect holds a slot of the leaf that nobody uses, and starves the
 // other jobs while the owner verifies, logs, or isn't scheduled. So after a grace period a thread
-// with a channel of its own carries the request to the device and its completion back to the owner's
-// mailbox.
+// with a channel of its own carries the request to the device and its completion back to the
+// owner's mailbox.
 #pragma once
 
 #include <condition_variable>
