@@ -2,39 +2,27 @@
 
 namespace sluice {
 
-unsigned ClassPolicy::pick() const noexcept {
-  if (waiting_total_ == 0 || active_total_ >= limits_.max_active) return kIoClasses;
-  for (unsigned step = 1; step <= kIoClasses; ++step) {
-    const unsigned c = (last_ + step) % kIoClasses;
-    if (!waiting_[c].empty() && active_[c] < limits_.classes[c].min_active) return c;
-  }
-  for (unsigned c = 0; c < kIoClasses; ++c) {
-    if (!waiting_[c].empty() && active_[c] < limits_.classes[c].max_active) return c;
-  }
-  return kIoClasses;
-}
-
 Request* ClassPolicy::next() {
-  const unsigned c = pick();
+  const unsigned c = picker_.pick(waiting_mask_);
   if (c == kIoClasses) return nullptr;
-  last_ = c;
+  picker_.take(c);
   Request& request = waiting_[c].front();
   waiting_[c].pop_front();
   --waiting_total_;
-  ++active_[c];
-  ++active_total_;
+  note_emptied(c);
   return &request;
 }
 
 void ClassPolicy::withdraw(const Mailbox& owner, RequestList& out) {
-  for (RequestList& list : waiting_) {
+  for (unsigned c = 0; c < kIoClasses; ++c) {
     RequestList others;
-    while (!list.empty()) {
-      Request& request = list.front();
-      list.pop_front();
+    while (!waiting_[c].empty()) {
+      Request& request = waiting_[c].front();
+      waiting_[c].pop_front();
       (request.owner == &owner ? out : others).push_back(request);
     }
-    list.swap(others);
+    waiting_[c].swap(others);
+    note_emptied(c);
   }
   waiting_total_ -= static_cast<std::uint32_t>(out.size());
 }
