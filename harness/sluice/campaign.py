@@ -6,6 +6,7 @@
         campaign.json        what was planned: sweep, cells, blocks, seed, command line
         sweep.toml           the sweep file, byte for byte
         env/NNNN-before.json the machine, before and after each session
+        prepare/<n>-<kind>/  what was done to the target first: step.json, and fio's files
         runs/<order>-<id>/   job.fio  fio.json.gz  stats.json  stderr.txt  run.json
         lock                 held by the harness that is running it
 
@@ -30,7 +31,7 @@ from sluice import encode, files, migrate, paths
 from sluice.errors import SluiceError
 from sluice.executor import OUTPUT, STDERR, STDOUT
 from sluice.lock import Lock
-from sluice.model import Environment, Results, Run
+from sluice.model import Environment, Results, Run, Step
 
 HEADER = "campaign.json"
 _FOR_RESUME = ("--fio", "--data", "--destructive")
@@ -75,7 +76,7 @@ class Campaign:
         (folder / "env").mkdir()
         files.write_bytes(folder / "sweep.toml", header.sweep.toml_text.encode())
         document = encode.to_json(header)
-        for derived in ("runs", "environments", "folder"):
+        for derived in ("runs", "environments", "preparation", "folder"):
             document.pop(derived)
         files.write_json(folder / HEADER, document)  # last: from now on it is a campaign
         return cls(folder)
@@ -105,6 +106,25 @@ class Campaign:
         number = len(list((self.folder / "env").glob("[0-9]*.json")))
         document = {"schema": migrate.SCHEMA, **encode.to_json(environment)}
         files.write_json(self.folder / "env" / f"{number:04d}-{environment.when}.json", document)
+
+    def preparation(self) -> tuple[Step, ...]:
+        """What was done to the target, in order; a step that was cut short doesn't count."""
+        paths = sorted((self.folder / "prepare").glob("[0-9]*/step.json"))
+        return tuple(_decode(Step, _read(path, "step"), path) for path in paths)
+
+    def begin_step(self, kind: str) -> Path:
+        """Make the folder of a step. FileNotFoundError when the campaign's folder is gone."""
+        parent = self.folder / "prepare"
+        parent.mkdir(exist_ok=True)
+        folder = parent / f"{len(list(parent.iterdir())):04d}-{kind}"
+        folder.mkdir()
+        return folder
+
+    def end_step(self, folder: Path, step: Step) -> Step:
+        """Keep a step: write step.json, from when on it counts."""
+        document = {"schema": migrate.SCHEMA, **encode.to_json(step)}
+        files.write_json(folder / "step.json", document)
+        return step
 
     def run_names(self) -> list[str]:
         """Names of the runs that have ended, without reading them."""

@@ -1,18 +1,20 @@
 """What the machine is, as flat text: taken before and after each session of runs.
 
 Only facts that change results or tell two machines apart. A fact that can't be read is left out;
-guessing would be worse than not knowing.
+guessing would be worse than not knowing. What a difference means, `fingerprint` knows. Keys that
+begin with ``now.`` differ from one moment to the next by nature.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import platform
 import resource
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sluice import __version__, block
@@ -23,26 +25,37 @@ _SYSCTLS = (
     "vm.dirty_ratio",
     "vm.dirty_background_ratio",
     "vm.swappiness",
+    "vm.dirty_bytes",
+    "vm.dirty_background_bytes",
     "kernel.numa_balancing",
+    "kernel.nmi_watchdog",
     "kernel.io_uring_disabled",
     "kernel.perf_event_paranoid",
 )
 
 
 def capture(
-    when: str, fio: Fio, target: Path, plugin: Path | None, commit: str = ""
+    when: str,
+    fio: Fio,
+    target: Path,
+    plugin: Path | None,
+    commit: str = "",
+    more: Mapping[str, str] | None = None,
 ) -> Environment:
     """The machine now. `target` is what the jobs work on; `plugin` the engine's library, if the
-    sweep loads one, and `commit` what it was built from, if that is known."""
+    sweep loads one, and `commit` what it was built from, if that is known; `more` are facts that
+    the caller knows (of the job, of the tuning)."""
     values: dict[str, str] = {}
     for source in (
         _machine(),
         _cpu(),
         _kernel(),
+        _interrupts(),
         _limits(),
         _tools(fio, plugin, commit),
         block.facts(target),
         _load(),
+        (more or {}).items(),
     ):
         values |= {key: text for key, text in source if text}
     return Environment(when, time.time(), dict(sorted(values.items())))
@@ -87,6 +100,20 @@ def governors() -> list[str]:
     return sorted(found - {""})
 
 
+def idle_states() -> list[str]:
+    """The idle states that the first processor may enter; empty when the kernel has none here."""
+    states = sorted(Path("/sys/devices/system/cpu/cpu0/cpuidle").glob("state[0-9]*"))
+    return [read(one / "name") for one in states if read(one / "disable") in ("", "0")]
+
+
+def process_of(name: str) -> int | None:
+    """The id of a process of that name, if one runs."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        if read(folder / "comm") == name:
+            return int(folder.name)
+    return None
+
+
 def file_hash(path: Path) -> str:
     """First 16 hex digits of a file's SHA-256; '' when it can't be read."""
     try:
@@ -111,6 +138,7 @@ def _cpu() -> Iterator[tuple[str, str]]:
     yield "cpu.model", _cpuinfo("model name")
     yield "cpu.count", str(os.cpu_count() or "")
     yield "cpu.allowed", str(len(os.sched_getaffinity(0)))
+    yield "cpu.numa_nodes", read("/sys/devices/system/node/online")
     yield "cpu.microcode", _cpuinfo("microcode")
     yield "cpu.governor", ",".join(governors())
     yield "cpu.smt", read(cpu / "smt/control")
@@ -118,6 +146,7 @@ def _cpu() -> Iterator[tuple[str, str]]:
     boost = read(cpu / "cpufreq/boost")
     turbo = {"0": "on", "1": "off"}.get(no_turbo) or {"1": "on", "0": "off"}.get(boost)
     yield "cpu.turbo", turbo or ""
+    yield "cpu.idle_states", ",".join(idle_states())
     vulnerabilities = sorted((cpu / "vulnerabilities").glob("*"))
     text = "; ".join(f"{path.name}: {read(path)}" for path in vulnerabilities)
     yield "cpu.mitigations", hashlib.sha256(text.encode()).hexdigest()[:12] if text else ""
@@ -126,6 +155,7 @@ def _cpu() -> Iterator[tuple[str, str]]:
 def _kernel() -> Iterator[tuple[str, str]]:
     yield "kernel.release", platform.release()
     yield "kernel.version", platform.version()
+    yield "kernel.config", _kernel_config()
     yield "kernel.cmdline", read("/proc/cmdline")
     yield (
         "kernel.clocksource",
@@ -135,6 +165,30 @@ def _kernel() -> Iterator[tuple[str, str]]:
     yield "boot.id", read("/proc/sys/kernel/random/boot_id")
     for name in _SYSCTLS:
         yield f"sysctl.{name}", read(f"/proc/sys/{name.replace('.', '/')}")
+
+
+def _kernel_config() -> str:
+    """A hash of the options that the kernel was built with."""
+    try:
+        with gzip.open("/proc/config.gz") as file:
+            text = file.read()
+    except (OSError, EOFError):
+        text = read(f"/boot/config-{platform.release()}").encode()
+    options = sorted(line for line in text.splitlines() if line.startswith(b"CONFIG_"))
+    return hashlib.sha256(b"\n".join(options)).hexdigest()[:12] if options else ""
+
+
+def _interrupts() -> Iterator[tuple[str, str]]:
+    """Which processors take which interrupt, as a hash: somebody who moves them moves figures."""
+    layout = [
+        f"{folder.name} {read(folder / 'smp_affinity_list')}"
+        for folder in sorted(Path("/proc/irq").glob("[0-9]*"))
+    ]
+    yield (
+        "irq.layout",
+        hashlib.sha256("\n".join(layout).encode()).hexdigest()[:12] if layout else "",
+    )
+    yield "irq.balance", "running" if process_of("irqbalance") else "not running"
 
 
 def _limits() -> Iterator[tuple[str, str]]:
@@ -158,7 +212,9 @@ def _load() -> Iterator[tuple[str, str]]:
     """What else was going on; differs from one moment to the next by nature."""
     yield "now.load", read("/proc/loadavg").rsplit(" ", 2)[0]
     for path in sorted(Path("/sys/class/thermal").glob("thermal_zone*/temp")):
-        yield f"now.{path.parent.name}", read(path)
+        text = read(path)
+        if text.lstrip("-").isdigit():  # a zone that is switched off can't be read
+            yield f"now.temperature.{path.parent.name}", f"{int(text) / 1000:.1f}"
 
 
 def _cpuinfo(key: str) -> str:

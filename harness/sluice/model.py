@@ -17,6 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from sluice.conditions import Precondition, SteadyRule, Step
 from sluice.metrics import METRICS, Metric, percentile_supported
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Gate",
     "Leg",
     "Metric",
+    "Precondition",
     "Published",
     "PublishedPoint",
     "Results",
@@ -35,6 +37,8 @@ __all__ = [
     "Run",
     "Sample",
     "Status",
+    "SteadyRule",
+    "Step",
     "SweepInfo",
     "Target",
     "Value",
@@ -52,8 +56,8 @@ class Status(StrEnum):
     TIMEOUT = "timeout"
     """fio outlived its bound; its whole process tree was killed."""
     SKIPPED = "skipped"
-    """Planned, never started; :attr:`Run.reason` says why. No run has it yet: cells that the plan
-    rules out have :attr:`Cell.skipped` instead."""
+    """Planned, never started: a knob didn't take the cell's value; :attr:`Run.reason` says which.
+    Cells that the plan rules out have :attr:`Cell.skipped` instead, and no runs."""
 
 
 class Leg(StrEnum):
@@ -88,18 +92,20 @@ class Axis:
     """One option that the sweep varies."""
 
     name: str
-    """The option's name in fio's grammar, e.g. ``bypass`` or ``iodepth``."""
+    """The option's name in fio's grammar, e.g. ``bypass`` or ``iodepth``; of a knob of the kernel
+    the name in `sluice.knobs`' grammar, e.g. ``queue/scheduler`` or ``sysctl:vm.swappiness``."""
     values: tuple[Value, ...]
     """In the order of the sweep file; at least one."""
     scope: str
-    """``engine`` (a tunable of the engine) or ``fio`` (an option of fio)."""
+    """``engine`` (a tunable of the engine), ``fio`` (an option of fio) or ``knob`` (of the
+    kernel)."""
     numeric: bool
     """False: nominal, so charts use categories and never join the values with a line."""
     unit: str = ""
     """``bytes``, ``ns``, ``I/Os`` ... or empty."""
     default: str | None = None
-    """Text of the default as the engine's table or fio states it; None when unknown. It need not
-    be among :attr:`values`; when it is, charts ring it."""
+    """Text of the default as the engine's table or fio states it, of a knob what it was before the
+    sweep; None when unknown. It need not be among :attr:`values`; when it is, charts ring it."""
     help: str = ""
     """One line: what the option does."""
     role: Role | None = None
@@ -132,6 +138,9 @@ class Workload:
     open_loop: bool = False
     """True when the arrivals don't wait for completions (``rate_iops`` and the like). A chart
     must say which one it shows."""
+    arrivals: str = ""
+    """How the arrivals of an open loop are spaced: fio's ``rate_process``, ``linear`` or
+    ``poisson``. Empty: closed loop, or not recorded."""
 
     @property
     def interference(self) -> bool:
@@ -217,6 +226,14 @@ class SweepInfo:
     """The latency of every ``lat_*`` metric: ``clat`` (from hand-over to completion) or ``lat``
     (from creation of the I/O)."""
     published: Published | None = None
+    precondition: Precondition | None = None
+    """What was to be done to the target first; None: nothing."""
+    steady: SteadyRule | None = None
+    """The gate before the runs of each session; None: none, so nobody knows."""
+    knobs: Mapping[str, str] = field(default_factory=dict)
+    """Knobs of the kernel that are the same in every cell -> text."""
+    timeline: str = "none"
+    """What is kept of the inside of a run: a `timeline.Kind`."""
     toml_text: str = ""
     """The sweep file, byte for byte."""
 
@@ -294,6 +311,8 @@ class Run:
     """What fio said although it ended well, e.g. that it fell back from polling."""
     command: tuple[str, ...] = ()
     """The command line that ran; its job file is in :attr:`folder`."""
+    knobs: Mapping[str, str] = field(default_factory=dict)
+    """Knob of the kernel -> what it read right before the run."""
     folder: Path = field(default_factory=Path)
     """Holds job.fio, fio.json.gz, stderr.txt, stats.json and run.json."""
 
@@ -358,6 +377,19 @@ class Results:
     """Shell command that repeats the sweep."""
     created_at: float
     planned_runs: int
+    preparation: tuple[Step, ...] = ()
+    """What was done to the target before the runs, in order, over all sessions."""
+
+    @property
+    def transient(self) -> str:
+        """Why the target wasn't shown to be in a steady state, in one line; then the runs bear no
+        verdict. Empty: every session passed its gate, or the sweep has none."""
+        if self.sweep.steady is None or not self.runs:
+            return ""
+        gates = [step for step in self.preparation if step.kind == "gate"]
+        if not gates:
+            return "no session of this campaign got through its steady-state gate"
+        return next((gate.reason for gate in gates if not gate.steady), "")
 
     def cell(self, cell_id: str) -> Cell:
         """The cell of that id; KeyError when there is none."""

@@ -120,6 +120,7 @@ class Store:
             header,
             runs=tuple(self.runs(campaign)),
             environments=campaign.environments(),
+            preparation=campaign.preparation(),
             folder=campaign.folder,
         )
 
