@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import sys
+import tempfile
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from knobbing import FakeKernel
 
 from sluice import describe
 from sluice.describe import Table
+from sluice.knobs.journal import State
+from sluice.knobs.session import Disk
 
 DATA = Path(__file__).parent / "data"
 
@@ -105,5 +110,45 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test touches the store or the test files of the person who runs it."""
     monkeypatch.setenv("SLUICE_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("SLUICE_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
     harness = str(Path(__file__).parents[1])
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([harness, *sys.path]))
+
+
+@pytest.fixture()
+def memory(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory, as /sys and /run are: hundreds of flushes cost nothing there."""
+    if not os.access("/dev/shm", os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="sluice-test-", dir="/dev/shm") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture()
+def kernel(memory: Path) -> FakeKernel:
+    return FakeKernel(memory / "kernel").build()
+
+
+@pytest.fixture()
+def state(memory: Path) -> State:
+    return State(memory / "state")
+
+
+@pytest.fixture()
+def loop(tmp_path: Path) -> Iterator[Disk]:
+    """A real block device of 16 MiB."""
+    backing = tmp_path / "backing"
+    with backing.open("wb") as file:
+        file.truncate(16 << 20)
+    made = subprocess.run(
+        ["losetup", "--find", "--show", backing], capture_output=True, text=True, check=False
+    )
+    if made.returncode:
+        pytest.skip(f"no loop device: {made.stderr.strip()}")
+    name = made.stdout.strip().removeprefix("/dev/")
+    try:
+        number = Path(f"/sys/block/{name}/dev").read_text().strip()
+        yield Disk(name, number)
+    finally:
+        subprocess.run(["losetup", "--detach", f"/dev/{name}"], check=True)
