@@ -79,18 +79,20 @@ def log_ratios(
     return np.moveaxis(ratios, 1, 2)
 
 
-def families(logs: Array, gate: Gate = GATE) -> Iterator[list[Observed]]:
+def families(logs: Array, gate: Gate = GATE, shared_base: bool = False) -> Iterator[list[Observed]]:
     """What `judge` takes, sweep by sweep."""
-    cells = [Cell(f"solo/x={index}", "solo", {"x": str(index)}) for index in range(logs.shape[1])]
-    base = Cell("solo/x=base", "solo", {"x": "base"})
+    names = [f"x={index}" for index in range(logs.shape[1])]
+    cells = [Cell(f"solo/{name}", "solo", {"x": name}) for name in names]
+    bases = [Cell("base" if shared_base else f"base/{name}", "solo", {}) for name in names]
     for sweep in logs.tolist():
         yield [
             Observed(cell, base, gate, tuple(values))
-            for cell, values in zip(cells, sweep, strict=True)
+            for cell, base, values in zip(cells, bases, sweep, strict=True)
         ]
 
 
 def drawn(rng: np.random.Generator, sweeps: int, **how: object) -> Iterator[list[Observed]]:
     """Families of so many sweeps; drawn in chunks, so that memory stays small."""
     for start in range(0, sweeps, CHUNK):
-        yield from families(log_ratios(rng, min(CHUNK, sweeps - start), **how))  # type: ignore[arg-type]
+        logs = log_ratios(rng, min(CHUNK, sweeps - start), **how)  # type: ignore[arg-type]
+        yield from families(logs, shared_base=bool(how.get("shared_base")))

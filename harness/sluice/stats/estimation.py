@@ -61,7 +61,8 @@ def _paired(gate: Gate, members: list[Observed]) -> tuple[Array, Array, Array, A
     """Mean, squared standard error, degrees of freedom, variance of a block."""
     side = _side([member.logs for member in members])
     floor = 2.0 * _floor(gate)  # a ratio has the errors of both
-    variance, df = moderate(np.maximum(side.variance, floor), side.blocks - 1.0)
+    bases = [member.base.id for member in members]
+    variance, df = moderate(np.maximum(side.variance, floor), side.blocks - 1.0, bases)
     return side.mean, variance / side.blocks, df, variance
 
 
@@ -70,7 +71,7 @@ def _apart(gate: Gate, members: list[Observed]) -> tuple[Array, Array, Array, Ar
     Satterthwaite's degrees of freedom."""
     side = _side([values for member in members for values in (member.logs, member.base_logs or ())])
     own = side.blocks - 1.0
-    variance, df = moderate(np.maximum(side.variance, _floor(gate)), own)
+    variance, df = moderate(np.maximum(side.variance, _floor(gate)), own, range(len(own)))
     squared = variance / side.blocks
     total = squared[::2] + squared[1::2]
     welch = total**2 / (squared[::2] ** 2 / df[::2] + squared[1::2] ** 2 / df[1::2])

@@ -78,13 +78,18 @@ def _family(members: list[Observed], level: float) -> list[Comparison]:
     worse_margin = np.where(higher, -estimates.low_margin, estimates.high_margin)
     smallest = smallest_change(estimates.error, estimates.df, chosen.alpha_changed, worse_margin)
     nearest = np.minimum(-estimates.low_margin, estimates.high_margin)
-    needed = blocks_for_equivalence(deviation, chosen.alpha_equivalent, nearest)
     found = []
     for index, member in enumerate(members):
         centre, reach = float(estimates.mean[index]), float(half[index])
         ratio, low, high = _exp(centre), _exp(centre - reach), _exp(centre + reach)
         verdict = _verdict(member, ratio, low, high, bool(chosen.changed[index]))
-        change = float(smallest[index])
+        change, needed = float(smallest[index]), None
+        if verdict is Verdict.INCONCLUSIVE:
+            needed = blocks_for_equivalence(
+                float(deviation[index]),
+                float(chosen.alpha_equivalent[index]),
+                float(nearest[index]),
+            )
         found.append(
             Comparison(
                 member.cell,
@@ -99,7 +104,7 @@ def _family(members: list[Observed], level: float) -> list[Comparison]:
                 q=float(chosen.q[index]),
                 mde=-math.expm1(-change) if member.gate.higher_is_better else _exp(change) - 1.0,
                 blocks=_blocks(member),
-                needed=needed[index] if verdict is Verdict.INCONCLUSIVE else None,
+                needed=needed,
                 paired=member.paired,
             )
         )

@@ -14,15 +14,21 @@ section 6.2 for the fit.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, polygamma
 
-__all__ = ["Prior", "fit", "moderate"]
+__all__ = ["CAUTION", "Prior", "fit", "moderate"]
 
 Array = npt.NDArray[np.float64]
+
+CAUTION = 1.0
+"""Standard errors; see :func:`fit`."""
+FEWEST = 4
+"""Cells; fewer say next to nothing about how unlike cells are, so each keeps its own variance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,38 +36,44 @@ class Prior:
     """Where the true variances of a metric's cells come from."""
 
     df: float
-    """What the prior weighs, in degrees of freedom: 0 when nothing can be lent (one cell),
-    infinite when the cells differ no more than chance lets them."""
+    """What the prior weighs, in degrees of freedom: the more alike the cells are, the more. 0 when
+    there are too few to tell."""
     variance: float
 
 
 def fit(variances: Array, df: Array) -> Prior:
-    """The prior that fits the observed `variances`, each with `df` >= 1 degrees of freedom."""
+    """The prior that fits the observed `variances`, each with `df` >= 1 degrees of freedom.
+
+    What the logarithms vary beyond chance says how unlike the cells are. With few cells or blocks
+    that excess is itself uncertain, and taking it too small would pass noise off as precision, so
+    it is taken one standard error larger than estimated."""
     usable = variances > 0.0  # the logarithm of 0 would rule the fit
-    if np.count_nonzero(usable) < 2:
+    count = np.count_nonzero(usable)
+    if count < FEWEST:
         return Prior(0.0, 0.0)
-    variances, df = variances[usable], df[usable]
-    half = df / 2.0
+    variances, half = variances[usable], df[usable] / 2.0
     logs = np.log(variances) - digamma(half) + np.log(half)
-    excess = float(np.var(logs, ddof=1) - np.mean(polygamma(1, half)))
-    if excess <= 0.0:
-        return Prior(math.inf, float(np.sum(df * variances) / np.sum(df)))
+    seen, chance = float(np.var(logs, ddof=1)), float(np.mean(polygamma(1, half)))
+    fourth = float(np.mean(polygamma(3, half)))  # cumulant of a log chi-squared variable
+    error = math.sqrt(2.0 * max(seen, chance) ** 2 / (count - 1) + fourth / count)
+    excess = max(seen - chance, 0.0) + CAUTION * error
     prior_df = 2.0 * _trigamma_inverse(excess)
     centre = float(np.mean(logs) + digamma(prior_df / 2.0)) - math.log(prior_df / 2.0)
     return Prior(prior_df, math.exp(centre))
 
 
-def moderate(variances: Array, df: Array) -> tuple[Array, Array]:
+def moderate(variances: Array, df: Array, sources: Sequence[object]) -> tuple[Array, Array]:
     """Each cell's moderated variance, and its degrees of freedom: its own and the prior's, but no
-    more than all cells together have, since the prior was learnt from them."""
+    more than the data have from which the prior was learnt. Cells with an equal entry in `sources`
+    are compared with one and the same other, share its noise, and count as one of them there."""
     prior = fit(variances, df)
     if prior.df == 0.0:
         return variances.copy(), df.copy()
-    if math.isinf(prior.df):
-        moderated = np.full_like(variances, prior.variance)
-    else:
-        moderated = (prior.df * prior.variance + df * variances) / (prior.df + df)
-    return moderated, np.minimum(prior.df + df, np.sum(df))
+    moderated = (prior.df * prior.variance + df * variances) / (prior.df + df)
+    apart: dict[object, float] = {}
+    for source, own in zip(sources, df.tolist(), strict=True):
+        apart[source] = max(own, apart.get(source, 0.0))
+    return moderated, np.clip(prior.df + df, df, max(sum(apart.values()), float(np.max(df))))
 
 
 def _trigamma_inverse(value: float) -> float:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
+import math
+
 import numpy as np
 import numpy.typing as npt
 from scipy.special import nctdtrinc, stdtrit
@@ -31,20 +34,16 @@ def smallest_change(error: Array, df: Array, alpha: Array, margin: Array) -> Arr
     return found
 
 
-def blocks_for_equivalence(deviation: Array, alpha: Array, margin: Array) -> list[int | None]:
+def blocks_for_equivalence(deviation: float, alpha: float, margin: float) -> int | None:
     """Blocks at which a cell whose block ratios have the standard `deviation` (log scale) is called
     equivalent with probability :data:`POWER` if nothing changed, its two one-sided tests having
     `alpha` / 2 each. None: more than :data:`MOST_BLOCKS`."""
-    blocks = np.arange(2, MOST_BLOCKS + 1)
-    # The estimate may miss 0 on either side, so each gets half of what power leaves.
-    spare = stdtrit(blocks - 1, (1.0 + POWER) / 2.0)
-    reach = {
-        level: (stdtrit(blocks - 1, 1.0 - level / 2.0) + spare) / np.sqrt(blocks)
-        for level in np.unique(alpha)
-    }
-    found: list[int | None] = []
-    for one, level, limit in zip(deviation, alpha, margin, strict=True):
-        # The reach falls with every block, so the first that is enough is found by bisection.
-        index = int(np.searchsorted(-one * reach[level], -limit))
-        found.append(int(blocks[index]) if index < len(blocks) else None)
-    return found
+
+    def enough(blocks: int) -> bool:
+        # The estimate may miss 0 on either side, so each gets half of what power leaves.
+        reach = stdtrit(blocks - 1, 1.0 - alpha / 2.0) + stdtrit(blocks - 1, (1.0 + POWER) / 2.0)
+        return float(deviation * reach) <= margin * math.sqrt(blocks)
+
+    if not enough(MOST_BLOCKS):
+        return None
+    return bisect.bisect_left(range(MOST_BLOCKS), True, lo=2, key=enough)
