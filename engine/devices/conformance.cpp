@@ -55,6 +55,7 @@ bool Rig::submit(unsigned slot, Op op, std::uint64_t offset, std::uint64_t lengt
   request.slot = slot;
   request.target = &targets_.at(store);
   request.result = kUntouched;
+  request.issued_ns.store(bed_.now_ns(), std::memory_order_relaxed);
   if (!channel_->submit(request)) return false;
   EXPECT_FALSE(busy_[slot]) << "slot " << slot;
   busy_[slot] = true;

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/base/clock.h"
 #include "scheduler/base/prng.h"
 #include "scheduler/base/units.h"
 #include "scheduler/io/device.h"
@@ -37,6 +38,11 @@ class Testbed {
   virtual Target target(unsigned store) = 0;
   /// Called before each poll: a stepped clock moves on. Threads: any.
   virtual void pass_time() {}
+  /// By the clock of the channels. Threads: any.
+  virtual std::uint64_t now_ns() const { return clock_.now_ns(); }
+
+ protected:
+  MonotonicClock clock_;
 };
 
 struct DeviceUnderTest {

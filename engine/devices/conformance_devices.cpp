@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "engine/devices/conformance.h"
+#include "engine/devices/delay.h"
 #include "engine/devices/model.h"
 #include "engine/devices/null.h"
 #include "engine/devices/uring.h"
@@ -22,6 +23,27 @@ class NullBed final : public Testbed {
  private:
   NullDevice device_{{.size_bytes = kStoreBytes, .logical_block_bytes = 512}};
   NullChannelFactory factory_;
+};
+
+/// Another bed, whose completions a decorator holds.
+class DelayedBed final : public Testbed {
+ public:
+  static Result<std::unique_ptr<Testbed>> make(Result<std::unique_ptr<Testbed>> inner,
+                                               const DelayConfig& config) {
+    if (!inner) return inner.error();
+    return std::unique_ptr<Testbed>(std::make_unique<DelayedBed>(std::move(inner.value()), config));
+  }
+
+  DelayedBed(std::unique_ptr<Testbed> inner, const DelayConfig& config)
+      : inner_(std::move(inner)),
+        factory_(std::shared_ptr<ChannelFactory>(std::shared_ptr<void>(), &inner_->channels()),
+                 clock_, config) {}
+  ChannelFactory& channels() override { return factory_; }
+  Target target(unsigned store) override { return inner_->target(store); }
+
+ private:
+  const std::unique_ptr<Testbed> inner_;
+  DelayChannelFactory factory_;
 };
 
 /// Quick, so that the suite is; with jitter, so that completions overtake each other.
@@ -57,10 +79,12 @@ class ModelBed final : public Testbed {
   ChannelFactory& channels() override { return time_ == Time::real ? real_ : stepped_; }
   Target target(unsigned store) override { return {.device = devices_.at(store).get()}; }
   void pass_time() override { sim_clock_.advance(500); }
+  std::uint64_t now_ns() const override {
+    return time_ == Time::real ? clock_.now_ns() : sim_clock_.now_ns();
+  }
 
  private:
   const Time time_;
-  MonotonicClock clock_;
   SimClock sim_clock_;
   ModelChannelFactory real_{clock_};
   ModelChannelFactory stepped_{sim_clock_,
@@ -121,9 +145,15 @@ std::vector<DeviceUnderTest> devices_under_test() {
   durable.write_cache = false;
   ModelConfig crashable = quick_model();
   crashable.crashable = true;
+  ModelConfig slower = quick_model();
+  slower.delay = {.time_ns = 500, .percent = 30};
+  const auto null = [] { return Result<std::unique_ptr<Testbed>>(std::make_unique<NullBed>()); };
+  // Holds that are polled for, spun and slept, and none.
+  const DelayConfig short_hold{.time_ns = 2'000, .percent = 10};
+  const DelayConfig long_hold{.time_ns = 200'000, .ops = SLUICE_delay_ops_write};
   using Time = ModelBed::Time;
   return {
-      {"null", [] { return Result<std::unique_ptr<Testbed>>(std::make_unique<NullBed>()); }},
+      {"null", null},
       {"model", [] { return ModelBed::make(Time::real, quick_model()); }},
       {"model_durable", [=] { return ModelBed::make(Time::stepped, durable); }},
       {.name = "model_crashable",
@@ -131,6 +161,11 @@ std::vector<DeviceUnderTest> devices_under_test() {
        .allocates_per_request = true},
       {"uring_direct", [] { return UringBed::make(O_DIRECT); }},
       {"uring_buffered", [] { return UringBed::make(0); }},
+      {"model_slower", [=] { return ModelBed::make(Time::stepped, slower); }},
+      {"null_delayed", [=] { return DelayedBed::make(null(), short_hold); }},
+      {"uring_delayed", [=] { return DelayedBed::make(UringBed::make(0), short_hold); }},
+      {"model_delayed",
+       [=] { return DelayedBed::make(ModelBed::make(Time::real, quick_model()), long_hold); }},
   };
 }
 

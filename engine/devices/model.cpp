@@ -68,8 +68,16 @@ class ModelChannel final : public Channel {
     commit();
     if (want == 0) return 0;
     if (at_device_.empty()) return wakeable ? sleep_for(WakeEvent::kForever) : 0;
-    const std::uint64_t due_ns = at_device_[std::min(want, at_device_.size()) - 1].due_ns;
-    return sleep_until_due(due_ns);
+    return sleep_until_due(at_device_[std::min(want, at_device_.size()) - 1]);
+  }
+
+  int wait_for(std::uint64_t timeout_ns, bool) override {
+    commit();
+    const std::uint64_t now_ns = clock_.now_ns();
+    const std::uint64_t end_ns = timeout_ns < kForever - now_ns ? now_ns + timeout_ns : kForever;
+    if (!at_device_.empty() && at_device_[0].due_ns <= end_ns)
+      return sleep_until_due(at_device_[0]);
+    return end_ns == kForever ? sleep_for(WakeEvent::kForever) : sleep_until(end_ns);
   }
 
   void wake() noexcept override { wake_event_.wake(); }
@@ -84,7 +92,24 @@ class ModelChannel final : public Channel {
     at_device_.insert({.due_ns = due_ns, .request = &request, .ticket = ticket});
   }
 
-  int sleep_until_due(std::uint64_t due_ns) {
+  int sleep_until_due(const InFlight& first) {
+    if (clock_.now_ns() >= first.due_ns) return 0;
+    const int status = sleep_until(first.due_ns);
+    const DelayConfig& delay = device_of(*first.request).service().delay();
+    if (delay.percent == 0 || !delay.covers(first.request->op)) return status;
+    // The timer is late, which is device time to whoever waits: it too is N % longer. So a device
+    // that is N % slower is just that where service times are short against the lateness.
+    const std::uint64_t now_ns = clock_.now_ns();
+    if (now_ns > first.due_ns) spin_until(now_ns + delay.percent_of(now_ns - first.due_ns));
+    return status;
+  }
+
+  void spin_until(std::uint64_t end_ns) {
+    while (!sleep_until_ && clock_.now_ns() < end_ns) {
+    }
+  }
+
+  int sleep_until(std::uint64_t due_ns) {
     std::uint64_t now_ns = clock_.now_ns();
     if (now_ns >= due_ns) return 0;
     counters_.waits.add(1);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/devices/delay_config.h"
 #include "scheduler/base/result.h"
 #include "scheduler/base/units.h"
 #include "scheduler/io/request.h"
@@ -23,6 +24,7 @@ struct ModelConfig {
   std::uint64_t flush_bytes_per_second = 1 * kGiB;  ///< of dirty bytes, whole device; 0: no limit
   double jitter = 0.2;                              ///< 0 (exact) to 1 (exponential)
   std::uint64_t seed = 1;
+  DelayConfig delay;        ///< added to each service time
   bool write_cache = true;  ///< volatile: what no flush has covered is lost in a crash
   /// Keeps a second image and a copy of every write that is not durable, so that crash() works.
   /// For tests: allocates per I/O.

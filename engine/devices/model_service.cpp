@@ -21,7 +21,8 @@ std::uint64_t ModelService::admit(Op op, std::uint32_t length_bytes, std::uint64
                                   std::uint64_t now_ns) {
   if (is_flush(op) && !config_.write_cache) return now_ns;
   const std::lock_guard lock(mutex_);
-  const std::uint64_t service = service_ns(mean_ns(op, length_bytes, dirty_bytes));
+  std::uint64_t service = service_ns(mean_ns(op, length_bytes, dirty_bytes));
+  service += config_.delay.added_ns(op, service);
   if (is_flush(op)) {
     const std::uint64_t all_free = *std::max_element(free_at_ns_.begin(), free_at_ns_.end());
     const std::uint64_t due = std::max(now_ns, all_free) + service;

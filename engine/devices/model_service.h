@@ -3,6 +3,7 @@
 //
 //   start = max(now, when that server is free)     due = start + service
 //   service = (base + bytes / rate) * (1 + jitter * (X - 1)),   X exponential with mean 1
+// and what `delay` adds to it.
 //
 // The mean is exact for every jitter, so throughput does not move when jitter is turned up, and
 // no clamp is needed: X >= 0 bounds service below by (1 - jitter) of the mean, and X < 60 above.
@@ -32,6 +33,8 @@ class ModelService {
   /// flush only.
   std::uint64_t admit(Op op, std::uint32_t length_bytes, std::uint64_t dirty_bytes,
                       std::uint64_t now_ns);
+
+  const DelayConfig& delay() const noexcept { return config_.delay; }
 
   /// All servers are free at once (power was cut). The random sequence goes on.
   void reset();

@@ -58,6 +58,14 @@ class NullChannel final : public Channel {
     return ended == WakeEvent::Ended::interrupted ? -EINTR : 0;
   }
 
+  int wait_for(std::uint64_t timeout_ns, bool) override {
+    commit();
+    if (polled_ != committed_) return 0;
+    counters_.waits.add(1);
+    const auto ended = wake_event_.sleep(timeout_ns);
+    return ended == WakeEvent::Ended::interrupted ? -EINTR : 0;
+  }
+
   void wake() noexcept override { wake_event_.wake(); }
 
  private:

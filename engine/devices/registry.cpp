@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "engine/devices/delay.h"
 #include "engine/devices/model.h"
 #include "engine/devices/null.h"
 #include "engine/devices/uring.h"
@@ -23,13 +24,36 @@ ModelConfig model_config(const Tunables& tunables, std::uint64_t size_bytes) {
   config.flush_bytes_per_second = tunables.model_flush_bandwidth;
   config.jitter = static_cast<double>(tunables.model_jitter) / 100.0;
   config.seed = tunables.model_seed;
+  config.delay = delay_config(tunables);
   config.write_cache = tunables.model_write_cache != 0;
   return config;
 }
 
 }  // namespace
 
+std::string DeviceRegistry::channel_kind(const Tunables& tunables) const {
+  const DelayConfig delay = delay_config(tunables);
+  std::string kind = std::to_string(tunables.device);
+  if (delay.any()) {
+    kind += " delay " + std::to_string(delay.time_ns) + " " + std::to_string(delay.percent) + " " +
+            std::to_string(delay.ops);
+  }
+  return kind;
+}
+
 Result<DeviceHandle> DeviceRegistry::open(const Tunables& tunables) {
+  auto handle = open_kind(tunables);
+  if (!handle) return handle;
+  const DelayConfig delay = delay_config(tunables);
+  auto& channels = handle.value().channels;
+  // A model's own service times grow instead.
+  if (delay.any() && tunables.device != SLUICE_device_model) {
+    channels = std::make_shared<DelayChannelFactory>(std::move(channels), clock_, delay);
+  }
+  return handle;
+}
+
+Result<DeviceHandle> DeviceRegistry::open_kind(const Tunables& tunables) const {
   switch (tunables.device) {
     case SLUICE_device_auto:
       // What is behind the name is known to the fd; a file-backed device always needs its flush.

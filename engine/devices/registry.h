@@ -1,4 +1,4 @@
-// Registry: from the tunable `device` to a device.
+// Registry: from the tunable `device`, and those of its decorators, to a device.
 #pragma once
 
 #include "scheduler/base/clock.h"
@@ -18,8 +18,11 @@ class DeviceRegistry final : public DeviceSource {
   explicit DeviceRegistry(const Clock& clock, std::uint64_t model_bytes = kModelBytes)
       : clock_(clock), model_bytes_(model_bytes) {}
   Result<DeviceHandle> open(const Tunables& tunables) override;
+  std::string channel_kind(const Tunables& tunables) const override;
 
  private:
+  Result<DeviceHandle> open_kind(const Tunables& tunables) const;
+
   const Clock& clock_;
   const std::uint64_t model_bytes_;
 };

@@ -16,6 +16,8 @@
 #include "engine/devices/uring_setup.h"
 #include "scheduler/base/attributes.h"
 #include "scheduler/base/check.h"
+#include "scheduler/base/clock.h"
+#include "scheduler/base/units.h"
 
 namespace sluice {
 
@@ -127,6 +129,16 @@ class UringChannel final : public Channel {
     return 0;
   }
 
+  int wait_for(std::uint64_t timeout_ns, bool wakeable) override {
+    if (!finished_.empty()) return commit();
+    if (wakeable) arm_wake();
+    counters_.waits.add(1);
+    const int status = enter_for(timeout_ns);
+    if (status < 0) return status == -ETIME ? 0 : pushed(status);
+    unpushed_ -= static_cast<unsigned>(status);
+    return 0;
+  }
+
   void wake() noexcept override {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof one);
@@ -230,6 +242,28 @@ class UringChannel final : public Channel {
     const bool reap = want > 0 || kernel_has_work();
     return io_uring_enter(static_cast<unsigned>(ring_.enter_ring_fd), unpushed_, want,
                           enter_flags_ | (reap ? IORING_ENTER_GETEVENTS : 0U), nullptr);
+  }
+
+  /// enter(1) with a limit of time; -ETIME when it ended by that with nothing to push.
+  SLUICE_COLD int enter_for(std::uint64_t timeout_ns) noexcept {
+    if (timeout_ns == kForever) return enter(1);
+    if ((ring_.features & IORING_FEAT_EXT_ARG) == 0) {
+      // Before 5.11 a wait knows no limit; short sleeps come close.
+      const int status = enter(0);
+      if (*ring_.cq.khead ==
+          std::atomic_ref<unsigned>(*ring_.cq.ktail).load(std::memory_order_acquire)) {
+        sleep_ns(std::min(timeout_ns, 50 * kNsPerUs));
+      }
+      return status;
+    }
+    std::atomic_ref<unsigned>(*ring_.sq.ktail).store(ring_.sq.sqe_tail, std::memory_order_release);
+    __kernel_timespec limit{.tv_sec = static_cast<long long>(timeout_ns / kNsPerSecond),
+                            .tv_nsec = static_cast<long long>(timeout_ns % kNsPerSecond)};
+    io_uring_getevents_arg arg{};
+    arg.ts = reinterpret_cast<std::uint64_t>(&limit);
+    return io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), unpushed_, 1,
+                           enter_flags_ | IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG,
+                           reinterpret_cast<sigset_t*>(&arg), sizeof arg);
   }
 
   /// The ring has an entry for every request in flight and one for the wake-up, so one is free.

@@ -78,6 +78,12 @@ class Channel {
   /// again.
   virtual int wait(unsigned want, bool wakeable) = 0;
 
+  /// As wait(1, wakeable), but ends after `timeout_ns` at the latest (kForever: no limit), also
+  /// with nothing in flight. May return early without anything to poll: look, and wait again. For
+  /// decorators, which hold requests that the device has done.
+  static constexpr std::uint64_t kForever = ~std::uint64_t{0};
+  virtual int wait_for(std::uint64_t timeout_ns, bool wakeable) = 0;
+
   /// Ends a wait(…, true) that is under way, or the next one. Threads: any. Async-signal-safe.
   virtual void wake() noexcept = 0;
 
@@ -87,7 +93,7 @@ class Channel {
   /// Requests taken by submit() that the device has not been given yet.
   unsigned unpushed() const noexcept { return unpushed_; }
 
-  const ChannelCounters& counters() const noexcept { return counters_; }
+  virtual const ChannelCounters& counters() const noexcept { return counters_; }
   /// io_uring_enter calls so far; 0 for kinds without a kernel ring.
   virtual std::uint64_t enters() const noexcept { return 0; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "scheduler/config/describe.h"
 #include "scheduler/io/device.h"
@@ -19,6 +20,8 @@ class DeviceSource {
  public:
   virtual ~DeviceSource() = default;
   virtual Result<DeviceHandle> open(const Tunables& tunables) = 0;
+  /// Devices of equal text share their channels: a job can have I/O on many of them by one.
+  virtual std::string channel_kind(const Tunables& tunables) const = 0;
 };
 
 }  // namespace sluice

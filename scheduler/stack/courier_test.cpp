@@ -158,6 +158,9 @@ class NoChannelForTheCourier final : public DeviceSource {
     if (!handle) return handle.error();
     return DeviceHandle{handle.value().device, std::make_shared<Factory>(handle.value().channels)};
   }
+  std::string channel_kind(const Tunables& tunables) const override {
+    return devices_.channel_kind(tunables);
+  }
 
  private:
   class Factory final : public ChannelFactory {

@@ -354,6 +354,7 @@ class TwiceChannel final : public Channel {
     return 2;
   }
   int wait(unsigned, bool) override { return 0; }
+  int wait_for(std::uint64_t, bool) override { return 0; }
   void wake() noexcept override {}
 
  private:

@@ -56,7 +56,7 @@ Result<Leaf*> Stack::join(const std::string& path, const Tunables& tunables,
   auto handle = devices_.open(tunables);
   if (!handle) return Error{handle.error().code, "job " + job + ": " + handle.error().message};
   // One way to open channels for all leaves of a kind, so that a job can have many files.
-  auto& channels = channels_[tunables.device];
+  auto& channels = channels_[devices_.channel_kind(tunables)];
   if (channels == nullptr) channels = handle.value().channels;
   handle.value().channels = channels;
   auto leaf = std::make_unique<Leaf>(key, job, tunables, limits.value(), std::move(handle.value()));
@@ -66,7 +66,7 @@ Result<Leaf*> Stack::join(const std::string& path, const Tunables& tunables,
 Result<std::unique_ptr<Session>> Stack::open_session(const SessionConfig& config,
                                                      std::string& note) {
   const std::lock_guard lock(mutex_);
-  const unsigned kind = config.tunables.device;
+  const std::string kind = devices_.channel_kind(config.tunables);
   auto& channels = channels_[kind];
   if (channels == nullptr) {
     // No leaf yet: the files come later (read_iolog).
@@ -90,7 +90,7 @@ Result<std::unique_ptr<Session>> Stack::open_session(const SessionConfig& config
 Status Stack::close_session(std::unique_ptr<Session> session) {
   session->drain();
   session->refresh_stats();
-  const unsigned kind = session->config().tunables.device;
+  const std::string kind = devices_.channel_kind(session->config().tunables);
   const char* const path = session->config().tunables.stats_json;
   std::unique_ptr<Courier> last;
   Status status = Done{};

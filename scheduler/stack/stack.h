@@ -57,12 +57,12 @@ class Stack {
   DeviceSource& devices_;
   mutable std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Leaf>> leaves_;
-  std::map<unsigned, std::shared_ptr<ChannelFactory>> channels_;  ///< by tunable `device`
+  std::map<std::string, std::shared_ptr<ChannelFactory>> channels_;  ///< by kind of channel
   struct CourierUse {
     std::unique_ptr<Courier> courier;
     unsigned sessions = 0;
   };
-  std::map<unsigned, CourierUse> couriers_;  ///< by tunable `device`
+  std::map<std::string, CourierUse> couriers_;  ///< by kind of channel
   std::vector<Session*> sessions_;
   std::list<FinishedJob> finished_;  ///< those with stats_json=
 };
