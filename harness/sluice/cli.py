@@ -1,4 +1,4 @@
-"""The command line: ``sluice plan | run | report | doctor | list``.
+"""The command line: ``sluice plan | run | report | doctor | list | vm``.
 
 Exit codes: 0 fine, 1 tool error, 2 wrong usage (argparse), 5 nothing ran, 130 interrupted.
 """
@@ -15,6 +15,7 @@ from types import FrameType
 
 from sluice import __version__, commands, paths
 from sluice.errors import SluiceError
+from sluice.vm import cli as vm_cli
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -107,6 +108,8 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_store(one)
     one.set_defaults(verb=commands.list_command)
+
+    vm_cli.add(verbs)
     return top
 
 
