@@ -27,7 +27,7 @@ import shlex
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sluice import encode, files, migrate, paths
+from sluice import encode, files, migrate, paths, timeline
 from sluice.errors import SluiceError
 from sluice.executor import OUTPUT, STDERR, STDOUT
 from sluice.lock import Lock
@@ -165,8 +165,9 @@ class Campaign:
 
 
 def pack(folder: Path) -> None:
-    """Make what a run left behind small: fio's output compressed, empty files gone."""
+    """Make what a run left behind small: fio's output and logs compressed, empty files gone."""
     files.compress(folder / OUTPUT)
+    timeline.pack(folder)
     for name in (STDOUT, STDERR):
         path = folder / name
         if path.exists() and path.stat().st_size == 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice import jobfile, permitted
+from sluice import jobfile, permitted, timeline
 from sluice.errors import SluiceError
 from sluice.jobfile import GLOBAL, JobFile, Section
 from sluice.model import Cell, Role, Workload
@@ -60,6 +60,8 @@ def compose(
         own["thread"] = "1"  # it turns threads on anyway, and says so in every run's output
     if stats is not None and sweep.stats_option:
         own[sweep.stats_option] = str(stats)
+    if not timeline.foreign(name for one in (common, *job.sections) for name in one.options):
+        own |= timeline.options(sweep.info.timeline, sweep.info.runtime_s)
     for name, text in own.items():
         _set_everywhere(job, common, sweep.options.aliases(name), name, text)
     _place(job, common, placement)

@@ -60,7 +60,8 @@ def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
             raise SluiceError(
                 f"{path}: '{axis.name}' is both an axis and an option: delete one of the two"
             )
-    paced = {*file.options, *(axis.name for axis in axes if axis.role is not Role.NEIGHBOUR)}
+    paced = dict.fromkeys((axis.name for axis in axes if axis.role is not Role.NEIGHBOUR), "")
+    paced |= file.options
     workloads = tuple(_workload(spec, paced, str(path)) for spec in file.workloads)
     if all(axis.role is Role.NEIGHBOUR for axis in axes) and not any(
         workload.interference for workload in workloads
@@ -80,6 +81,7 @@ def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
         runtime_s=file.runtime_s,
         ramp_s=file.ramp_s,
         latency=file.latency,
+        timeline=file.timeline,
         toml_text=file.text,
         published=published.load(file.published, axes, workloads) if file.published else None,
     )
@@ -118,7 +120,7 @@ def resolve_engine(engine: str, fio: Fio, where: str) -> tuple[str, bool]:
     return engine, False
 
 
-def _workload(spec: WorkloadSpec, set_by_sweep: set[str], where: str) -> Workload:
+def _workload(spec: WorkloadSpec, set_by_sweep: dict[str, str], where: str) -> Workload:
     job = jobfile.read(spec.job).flattened()
     roles = {section.name: Role.MEASURED for section in job.jobs}
     if len(roles) < len(job.jobs):
@@ -134,15 +136,18 @@ def _workload(spec: WorkloadSpec, set_by_sweep: set[str], where: str) -> Workloa
                 )
             roles[section.name] = Role.NEIGHBOUR
             job.sections.append(section)
-    return Workload(
-        spec.name, job.render(), roles, spec.title, _open_loop(job, roles, set_by_sweep)
-    )
+    arrivals = _arrivals(job, roles, set_by_sweep)
+    return Workload(spec.name, job.render(), roles, spec.title, bool(arrivals), arrivals)
 
 
-def _open_loop(job: JobFile, roles: dict[str, Role], set_by_sweep: set[str]) -> bool:
-    """Whether the measured jobs are paced rather than driven by their own completions."""
-    names = set(set_by_sweep)
+def _arrivals(job: JobFile, roles: dict[str, Role], set_by_sweep: dict[str, str]) -> str:
+    """How the arrivals of the measured jobs are spaced, when they are paced rather than driven by
+    the jobs' own completions; else empty. `set_by_sweep`: option -> value, '' where it varies."""
+    options: dict[str, str] = {}
     for section in job.jobs:
         if roles[section.name] is Role.MEASURED:
-            names |= section.options.keys()
-    return not names.isdisjoint(_OPEN_LOOP)
+            options |= section.options
+    options |= set_by_sweep
+    if options.keys().isdisjoint(_OPEN_LOOP):
+        return ""
+    return options.get("rate_process", "linear") or "varied"

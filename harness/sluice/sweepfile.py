@@ -23,6 +23,7 @@ from sluice.sweepspec import (
     SweepFile,
     WorkloadSpec,
 )
+from sluice.timeline import Kind
 from sluice.toml import Table, scalar
 from sluice.units import parse_seconds, parse_size
 
@@ -92,6 +93,7 @@ def parse(path: Path, text: str, document: dict[str, Any]) -> SweepFile:
         gates=_gates(table),
         skips=_skips(table, axes),
         published=_published(table, folder),
+        timeline=table.choice("timeline", Kind.RATE, tuple(Kind)),
     )
     target.done()
     table.done()

@@ -95,3 +95,5 @@ class SweepFile:
     gates: tuple[Gate, ...]
     skips: tuple[SkipSpec, ...] = ()
     published: PublishedSpec | None = None
+    timeline: str = "rate"
+    """A `timeline.Kind`."""
