@@ -22,7 +22,7 @@ from matplotlib.lines import Line2D
 from sluice.report.scales import Ticks, XScale
 from sluice.report.theme import LIGHT
 
-__all__ = ["WIDTH", "Canvas", "Panel", "text_width"]
+__all__ = ["SMALL", "WIDTH", "Canvas", "Panel", "shortened", "text_width"]
 
 WIDTH = 410.0
 """Of every figure, in units of its view box; about one CSS pixel on a telephone."""
@@ -67,6 +67,8 @@ class Canvas:
     x_label: str = ""
     x_labels: Sequence[str] = ()
     """Tick labels of the x axis, measured to decide whether they have to be slanted."""
+    left: float = LEFT
+    """Room for the labels of the y axis."""
     hovers: dict[str, str] = field(default_factory=dict)
     """Id of an element -> what a pointer that rests on it reads."""
     figure: Any = None
@@ -74,7 +76,7 @@ class Canvas:
     slanted: bool = False
 
     def __post_init__(self) -> None:
-        room = (WIDTH - LEFT - RIGHT) / max(1, len(self.x_labels))
+        room = self.width / max(1, len(self.x_labels))
         widest = max((text_width(label) for label in self.x_labels), default=0.0)
         self.slanted = widest > room - 4.0
         below = 18.0 + (min(widest, 130.0) * 0.6 if self.slanted else 0.0) + FOOT
@@ -92,13 +94,18 @@ class Canvas:
                 self._add(panel, top, height, last=index == len(self.panels) - 1)
                 top -= panel.height + GAP
             self.figure.text(
-                (LEFT + (WIDTH - LEFT - RIGHT) / 2) / WIDTH,
+                (self.left + self.width / 2) / WIDTH,
                 5.0 / height,
                 self.x_label,
                 ha="center",
                 va="bottom",
                 color=LIGHT["ink"],
             )
+
+    @property
+    def width(self) -> float:
+        """Of the panels, in pixels."""
+        return WIDTH - self.left - RIGHT
 
     def x_axis(self, scale: XScale) -> None:
         """Put the axis's values along every panel."""
@@ -126,7 +133,7 @@ class Canvas:
             axes.set_xticks(positions, minor=False)
             axes.set_xticklabels([""] * len(positions))
         self.axes[-1].set_xticklabels(
-            [_shortened(label) if self.slanted else label for label in labels],
+            [shortened(label) if self.slanted else label for label in labels],
             rotation=35 if self.slanted else 0,
             ha="right" if self.slanted else "center",
             rotation_mode="anchor",
@@ -144,9 +151,9 @@ class Canvas:
     def _add(self, panel: Panel, top: float, height: float, *, last: bool) -> None:
         axes = self.figure.add_axes(
             (
-                LEFT / WIDTH,
+                self.left / WIDTH,
                 (top - panel.height) / height,
-                (WIDTH - LEFT - RIGHT) / WIDTH,
+                self.width / WIDTH,
                 panel.height / height,
             )
         )
@@ -217,10 +224,10 @@ def text_width(text: str) -> float:
 
 def _label(entry: Line2D) -> str:
     """An entry of a legend, cut to the figure's width."""
-    return _shortened(str(entry.get_label()), 54)
+    return shortened(str(entry.get_label()), 54)
 
 
-def _shortened(label: str, most: int = 21) -> str:
+def shortened(label: str, most: int = 21) -> str:
     """A label of at most `most` letters, cut in the middle; the data table has it in full."""
     half = most // 2
     return label if len(label) <= most else f"{label[:half]}\N{HORIZONTAL ELLIPSIS}{label[-half:]}"

@@ -38,6 +38,8 @@ class Chart:
     caption: str
     drawing: Drawing
     table: Table
+    summary: str = ""
+    """What the chart shows, in a sentence or two, for whoever doesn't look at it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,20 @@ class Group:
     title: str
     lead: str
     charts: tuple[Chart, ...]
+    open: int | None = None
+    """So many charts are shown at once, the others folded; None: all are shown."""
+    missing: tuple[str, ...] = ()
+    """What isn't drawn, and why, a sentence each."""
+
+    @property
+    def shown(self) -> tuple[Chart, ...]:
+        """The charts that are seen at once."""
+        return self.charts[: self.open]
+
+    @property
+    def folded(self) -> tuple[Chart, ...]:
+        """The charts behind a summary that opens."""
+        return () if self.open is None else self.charts[self.open :]
 
 
 def response_groups(readings: Readings, layout: Layout) -> Iterator[Group]:

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sluice.model import Axis, Cell, Results
 from sluice.report.theme import MAX_SERIES
 
-__all__ = ["Facet", "Layout", "Line", "axis_label", "choose", "focus_axis", "reference"]
+__all__ = [
+    "Facet",
+    "Layout",
+    "Line",
+    "axis_label",
+    "choose",
+    "facets_by",
+    "focus_axis",
+    "reference",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +94,17 @@ def choose(axes: tuple[Axis, ...], along: str | None = None) -> Layout:
             panels = _panels(series) * math.prod(len(axis.values) for axis in rest)
             candidates.append(((panels, not x.numeric, -len(x.values), position), x, series, rest))
     _, x, split, rest = min(candidates, key=lambda item: item[0])
+    return Layout(x, split, facets_by(split, rest))
+
+
+def facets_by(series: Axis | None, rest: Sequence[Axis]) -> tuple[Facet, ...]:
+    """A panel for each combination of the axes in `rest`, with the values of `series` as its
+    lines; several panels where these are too many."""
     fixed = [
         tuple(zip((axis.name for axis in rest), texts, strict=True))
         for texts in itertools.product(*([v.text for v in axis.values] for axis in rest))
     ]
-    facets = tuple(Facet(pairs, lines) for pairs in fixed for lines in _groups(split))
-    return Layout(x, split, facets)
+    return tuple(Facet(pairs, lines) for pairs in fixed for lines in _groups(series))
 
 
 def focus_axis(axes: tuple[Axis, ...]) -> Axis | None:

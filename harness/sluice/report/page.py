@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sluice.model import METRICS, Results, Status
@@ -11,11 +12,17 @@ from sluice.report.compare import Comparisons, compare
 from sluice.report.digits import figure
 from sluice.report.elsewhere import published_group
 from sluice.report.facts import Fact, environment_table, header, notices
+from sluice.report.kept import Kept
 from sluice.report.layout import choose
+from sluice.report.nines import nines
+from sluice.report.openloop import hockey_sticks
 from sluice.report.readings import Readings
 from sluice.report.runorder import run_order
+from sluice.report.starvation import starvation
+from sluice.report.steady import steady_group
 from sluice.report.tables import Table
 from sluice.report.troubles import Trouble, troubles
+from sluice.report.within import within
 
 __all__ = ["MAX_RUNS", "Page", "build"]
 
@@ -39,6 +46,8 @@ class Page:
     """The same, worst first."""
     groups: tuple[Group, ...]
     published: Group | None
+    absent: tuple[str, ...]
+    """Parts that have no chart, and why, a line each."""
     troubles: tuple[Trouble, ...]
     run_order: Chart | None
     runs: Table | None
@@ -62,6 +71,7 @@ def build(results: Results) -> Page:
     readings = Readings(results)
     found = compare(readings)
     has_axis = bool(results.sweep.axes)
+    parts = tuple(_groups(readings)) if has_axis and readings.ok_runs else ()
     return Page(
         campaign=results.campaign,
         question=results.sweep.question,
@@ -71,10 +81,9 @@ def build(results: Results) -> Page:
         comparisons=found,
         ratios=comparison_table(found, found.rows),
         worst=comparison_table(found, sort_by_effect(found.rows)),
-        groups=(
-            tuple(response_groups(readings, choose(results.sweep.axes)))
-            if has_axis and readings.ok_runs
-            else ()
+        groups=tuple(part for part in parts if part.charts),
+        absent=tuple(
+            f"{part.title}: {why}" for part in parts if not part.charts for why in part.missing
         ),
         published=published_group(readings) if has_axis else None,
         troubles=troubles(results),
@@ -85,6 +94,21 @@ def build(results: Results) -> Page:
         sweep_file=results.sweep.toml_text,
         jobs=tuple((load.name, load.job_text) for load in results.sweep.workloads),
     )
+
+
+def _groups(readings: Readings) -> Iterator[Group]:
+    """Every part with charts, in the order of the page: what came out, then what lies below it."""
+    kept = Kept(readings.results)
+    yield from response_groups(readings, choose(readings.results.sweep.axes))
+    for group in (
+        hockey_sticks(readings),
+        nines(readings, kept),
+        starvation(readings, kept),
+        within(readings, kept),
+        steady_group(readings.results),
+    ):
+        if group is not None:
+            yield group
 
 
 def _runs(results: Results) -> Table:

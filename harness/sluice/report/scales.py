@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sluice.model import Axis, Value
 from sluice.report.digits import figure
 
-__all__ = ["Ticks", "XScale", "latency_ticks", "linear_ticks", "x_scale"]
+__all__ = ["Ticks", "XScale", "latency_ticks", "linear_ticks", "ratio_ticks", "x_scale"]
 
 WIDE_SPAN = 16.0
 """From this ratio of largest to smallest value on, a numeric axis is drawn on log2."""
@@ -129,6 +129,32 @@ def latency_ticks(metric: str, low: float, high: float, goal: int = 3) -> Ticks:
         if len(at) >= goal:
             break
     return Ticks(bottom, top, tuple(at), tuple(_label(metric, value) for value in at))
+
+
+def ratio_ticks(low: float, high: float, most: int = 6) -> Ticks:
+    """Logarithmic ticks of ratios around low..high (both above 0): the densest of at most `most`,
+    with 1 among them."""
+    bottom, top = min(low / 1.05, 0.98), max(high * 1.05, 1.02)
+    at: list[float] = []
+    for candidates in _ratios():
+        at = [value for value in candidates if bottom <= value <= top]
+        if len(at) <= most:
+            break
+    return Ticks(bottom, top, tuple(at), tuple(_times(value) for value in at))
+
+
+def _ratios() -> Iterator[list[float]]:
+    """Sets of ratios at which ticks may stand, ever sparser; each has 1."""
+    for step in (0.01, 0.02, 0.05, 0.1, 0.2):
+        yield [step * number for number in range(1, round(3.0 / step))]
+    yield [0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
+    for base in (2.0, 4.0, 10.0, 100.0, 1000.0, 1e6):
+        yield [base**number for number in range(-12, 13)]
+
+
+def _times(value: float) -> str:
+    """``x1.25``, ``x0.001``, ``x100``."""
+    return "\N{MULTIPLICATION SIGN}" + (f"{value:.3g}" if value < 1000 else f"{value:.0e}")
 
 
 def _label(metric: str, value: float) -> str:
