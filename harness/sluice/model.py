@@ -261,6 +261,9 @@ class Block:
     """Cell ids of the forward leg; the reverse leg is this backwards."""
     randseed: int
     """fio's ``randseed``, the same for every run of the block: all cells see the same offsets."""
+    stage: str = ""
+    """Empty: the sweep's own. Else which later stage it belongs to, with some of the cells only,
+    e.g. ``confirm-1``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,10 +159,10 @@ def test_json_has_a_schema_and_no_figures_that_json_lacks(tmp_path: Path) -> Non
         parse_constant=pytest.fail,
     )
     assert document["kind"] == "sluice-report"
-    assert document["schema"] == 1
+    assert document["schema"] == 2
     assert len(document["runs"]) == len(runs)
     assert document["runs"][0]["samples"][0]["values"]["lat_max"] is None
-    assert document["comparison"]["rows"][0]["finding"]
+    assert document["comparison"]["rows"][0]["verdict"]
     assert {name.removesuffix(".svg") for name in document["charts"]} >= {"throughput-solo"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,12 +10,13 @@ from report_synthetic import BYPASS, DEPTH, INTERFERENCE, SOLO, blemished, resul
 
 from sluice.model import Axis, Results, Value
 from sluice.report.answer import Answer, answer, comparison_table, sort_by_effect
-from sluice.report.compare import Comparisons, Finding, compare
+from sluice.report.compare import Comparisons, compare
 from sluice.report.digits import figure, interval, ratio
 from sluice.report.estimate import Estimate
 from sluice.report.facts import header, notices
 from sluice.report.readings import Readings
 from sluice.report.troubles import troubles
+from sluice.stats import Verdict, Why
 
 
 def said(whole: Results) -> tuple[Answer, Comparisons]:
@@ -25,20 +27,24 @@ def said(whole: Results) -> tuple[Answer, Comparisons]:
 
 def test_an_answer_has_counts_and_intervals() -> None:
     words, found = said(results(sweep(blocks=6)))
-    assert words.lead.startswith("Compared with bypass=off (the default), IOPS was higher by more")
-    assert "in 3, lower by more than that in none of 3 comparisons" in words.lead.replace(
-        " and ", ", "
+    assert words.lead == (
+        "Each value compared with bypass=off (the default): IOPS improved in 3 of 3 comparisons; "
+        "p99 latency improved in 3 of 3 comparisons."
     )
     assert "bypass=all \N{MULTIPLICATION SIGN}1.4" in words.points[0]
-    assert "95\N{NO-BREAK SPACE}% for all 6 comparisons together" in words.basis
-    assert found.level == pytest.approx(1 - 0.05 / 6)
+    assert "All 6 comparisons together: of the changes called, at most 5" in words.basis
+    assert "smallest change for the worse that would have been seen" in words.basis
+    assert {row.verdict for row in found.rows} == {Verdict.IMPROVED}
 
 
 def test_one_block_gives_no_verdict() -> None:
     words, found = said(results(sweep(blocks=1)))
-    assert words.lead.startswith("No verdict: one block was measured")
+    assert words.lead == (
+        "No verdict on any difference from bypass=off (the default): one block has no spread: "
+        "take more blocks."
+    )
     assert words.points == ()
-    assert {row.finding for row in found.rows} == {Finding.NO_INTERVAL}
+    assert {row.why for row in found.rows} == {Why.ONE_BLOCK}
 
 
 def test_nothing_ran_gives_no_answer() -> None:
@@ -60,7 +66,7 @@ def test_equal_arms_are_not_called_different() -> None:
     false = 0
     for seed in range(40):
         _, found = said(results(sweep((null,), blocks=4), seed=seed))
-        false += any(row.finding not in (Finding.OPEN, Finding.WITHIN) for row in found.rows)
+        false += any(row.verdict in (Verdict.REGRESSED, Verdict.IMPROVED) for row in found.rows)
     assert false <= 5  # 40 x 5 % = 2 expected; more than 5 has a probability below 2 %
 
 
@@ -77,20 +83,30 @@ def test_many_comparisons_are_counted_and_not_listed() -> None:
     assert all(len(point) < 420 for point in words.points)
 
 
-def test_each_finding_names_which_way_is_better() -> None:
+def test_the_table_has_what_a_verdict_rests_on() -> None:
     _, found = said(results(sweep(blocks=6)))
-    rows = comparison_table(found, found.rows).rows
-    assert rows[0][-1] == "higher by more than the margin (better)"
-    assert rows[-1][-1] == "lower by more than the margin (better)"
+    table = comparison_table(found, found.rows)
+    row = dict(zip(table.head, table.rows[0], strict=True))
+    assert row["verdict"] == "improved"
+    assert row["blocks"] == "6"
+    assert row["q"] == "<0.0001"
+    assert re.fullmatch(r"\d\S*\s%", row["seen"])
+
+
+def test_an_inconclusive_cell_says_what_it_takes() -> None:
+    wild = Axis("noop", (Value("a"), Value("b")), "engine", numeric=False, default="a")
+    _, found = said(results(sweep((wild,), blocks=2), seed=3))
+    rows = [row for row in found.rows if row.verdict is Verdict.INCONCLUSIVE]
+    assert rows
+    told = comparison_table(found, rows).rows[0][-1]
+    assert re.fullmatch(r"inconclusive: (\d+ blocks would tell|too noisy)", told)
 
 
 def test_the_worst_comes_first_and_the_unmeasured_last() -> None:
     _, found = said(blemished())
     ordered = sort_by_effect(found.rows)
     harms = [
-        row.ratio.mean if row.gate.higher_is_better else 1 / row.ratio.mean
-        for row in ordered
-        if row.ratio
+        row.ratio if row.gate.higher_is_better else 1 / row.ratio for row in ordered if row.ratio
     ]
     assert harms == sorted(harms)
 

@@ -1,20 +1,22 @@
-"""The answer to a sweep's question, in words that its intervals carry and no more."""
+"""The answer to a sweep's question, in words that its verdicts carry and no more."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from sluice.model import METRICS, Cell, Gate, Role
-from sluice.report.compare import Comparison, Comparisons, Finding, gates_of
-from sluice.report.digits import percent, ratio
-from sluice.report.estimate import LEVEL
-from sluice.report.readings import Readings
+from sluice.readings import Readings
+from sluice.report.digits import DASH, percent, ratio
+from sluice.report.estimate import Estimate
 from sluice.report.tables import Table
 from sluice.report.words import plural
+from sluice.stats import LEVEL, Comparison, Verdict
+from sluice.verdicts.family import Comparisons, gates_of
 
-__all__ = ["Answer", "answer", "comparison_table", "sort_by_effect"]
+__all__ = ["Answer", "answer", "comparison_table", "metric_name", "sort_by_effect", "where"]
 
 _FEW = 3
 """Up to so many comparisons of a metric are named one by one."""
@@ -32,7 +34,7 @@ class Answer:
     points: tuple[str, ...]
     """One for each gating metric: counts, and the largest ratio with its interval."""
     basis: str
-    """How the intervals were made, and how far they reach."""
+    """How the verdicts were made, and how far they reach."""
 
 
 def answer(readings: Readings, found: Comparisons) -> Answer:
@@ -49,16 +51,8 @@ def answer(readings: Readings, found: Comparisons) -> Answer:
     base = f"{found.axis.name}={found.base}"
     base += " (the default)" if found.base_is_default else " (the first value)"
     if not found.judged:
-        many = (
-            "no pair of cells was measured in two blocks"
-            if readings.ok_blocks > 1
-            else "one block was measured"
-        )
         return Answer(
-            f"No verdict: {many}, so no difference from {base} has an interval; "
-            "the figures are single readings.",
-            (),
-            _state(readings),
+            f"No verdict on any difference from {base}: {_why(found)}.", (), _state(readings)
         )
     points = []
     clauses = []
@@ -67,34 +61,53 @@ def answer(readings: Readings, found: Comparisons) -> Answer:
         if rows:
             clauses.append(_clause(gate, rows))
             points.append(_point(gate, rows))
-    lead = f"Compared with {base}, " + "; ".join(clauses) + "."
-    basis = [_method(len(found.rows)), _state(readings)]
-    fewest = min(row.ratio.blocks for row in found.rows if row.ratio)
+    several = len(found.axis.values) > 2
+    lead = f"{'Each value compared' if several else 'Compared'} with {base}: "
+    basis = [_method(found.rows), _state(readings)]
+    fewest = min(row.blocks for row in found.rows if row.verdict is not Verdict.NONE)
     if fewest < _SOUND:
         some = f"Some ratios rest on {plural(fewest, 'block')} only"
         basis.insert(1, f"{some}, which gives wide intervals: take {_SOUND} or more to decide.")
-    return Answer(lead, tuple(points), " ".join(basis))
+    return Answer(lead + "; ".join(clauses) + ".", tuple(points), " ".join(basis))
 
 
 def comparison_table(found: Comparisons, rows: Sequence[Comparison]) -> Table:
-    """Each ratio with its interval and what that says."""
+    """Each ratio with its interval and what follows from it."""
     axes = list(rows[0].cell.values) if rows else []
     body = tuple(
         (
             row.cell.workload,
             *row.cell.values.values(),
             metric_name(row.gate),
-            ratio(row.ratio),
-            f"\N{PLUS-MINUS SIGN}{percent(row.gate.margin)}",
-            row.finding.value + _which_way(row.gate, row.finding),
+            ratio(_estimate(row)),
+            f"\N{PLUS-MINUS SIGN}{percent(row.margin)}",
+            DASH if row.mde is None else percent(row.mde),
+            DASH if row.q is None else _probability(row.q),
+            str(row.blocks),
+            row.verdict.value + _aside(row),
         )
         for row in rows
     )
-    note = f"Ratio to {found.axis.name}={found.base}." if found.axis else ""
+    note = f"Ratio to {found.axis.name}={found.base}. " if found.axis else ""
+    note += (
+        "Seen: the smallest change for the worse that would have been called in 80 of 100 such "
+        "sweeps. q: the probability of so large a difference by chance, corrected for the number "
+        "of comparisons; 1 where the estimate is within the margin."
+    )
     return Table(
-        ("workload", *axes, "metric", "ratio [interval]", "margin", "what it says"),
+        (
+            "workload",
+            *axes,
+            "metric",
+            "ratio [interval]",
+            "margin",
+            "seen",
+            "q",
+            "blocks",
+            "verdict",
+        ),
         body,
-        frozenset((*range(2 + len(axes)), 4 + len(axes))),
+        frozenset((*range(2 + len(axes)), 7 + len(axes))),
         note,
     )
 
@@ -103,9 +116,9 @@ def sort_by_effect(rows: Sequence[Comparison]) -> list[Comparison]:
     """The worst first: by how much the ratio is on the wrong side; what has none comes last."""
 
     def harm(row: Comparison) -> float:
-        if row.ratio is None or row.ratio.mean <= 0.0:
+        if row.ratio is None or row.ratio <= 0.0:
             return float("inf")
-        return row.ratio.mean if row.gate.higher_is_better else 1.0 / row.ratio.mean
+        return row.ratio if row.gate.higher_is_better else 1.0 / row.ratio
 
     return sorted(rows, key=harm)
 
@@ -116,89 +129,102 @@ def metric_name(gate: Gate) -> str:
     return name + (" of the neighbour" if gate.role is Role.NEIGHBOUR else "")
 
 
-def _method(count: int) -> str:
-    """How the intervals of `count` comparisons were made."""
-    which = "the one comparison" if count == 1 else f"all {count} comparisons together"
-    return (
-        f"Intervals are {percent(LEVEL)} for {which} (Student's t over the blocks, on log ratios "
-        f"within a block{', Bonferroni' if count > 1 else ''}). Undecided: the interval is too "
-        "wide to tell a change from none; more blocks narrow it."
-    )
-
-
-def _clause(gate: Gate, rows: Sequence[Comparison]) -> str:
-    """``IOPS was higher by more than 3 % in 2 and undecided in 1 of 3 comparisons``."""
-    count = Counter(row.finding for row in rows)
-    up, down = count[Finding.HIGHER], count[Finding.LOWER]
-    margin = percent(gate.margin)
-    parts = []
-    if up or down:
-        way, other = ("higher", "lower") if up >= down else ("lower", "higher")
-        parts.append(f"{way} by more than {margin} in {max(up, down)}")
-        parts.append(f"{other} by more than that in {min(up, down) or 'none'}")
-    parts += [
-        f"{words} in {number}"
-        for words, number in (
-            ("higher by an unclear amount", count[Finding.ABOVE]),
-            ("lower by an unclear amount", count[Finding.BELOW]),
-            (f"within \N{PLUS-MINUS SIGN}{margin}", count[Finding.WITHIN]),
-            ("undecided", count[Finding.OPEN]),
-            ("without an interval", count[Finding.NO_INTERVAL]),
-            ("without a figure", count[Finding.MISSING]),
-        )
-        if number
-    ]
-    listed = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
-    return f"{metric_name(gate)} was {listed} of {plural(len(rows), 'comparison')}"
-
-
-def _point(gate: Gate, rows: Sequence[Comparison]) -> str:
-    """Counts of what the intervals say, and the largest ratios."""
-    shown = [row for row in rows if row.ratio is not None]
-    if len(rows) <= _FEW:
-        each = "; ".join(
-            f"{where(row.cell)} {ratio(row.ratio)}, {row.finding.value}"
-            + _which_way(gate, row.finding)
-            for row in rows
-        )
-        return f"{metric_name(gate)} (margin {percent(gate.margin)}): {each}."
-    count = Counter(row.finding for row in rows)
-    counts = ", ".join(
-        f"{count[finding]} {finding.value}" + _which_way(gate, finding)
-        for finding in Finding
-        if count[finding]
-    )
-    text = f"{metric_name(gate)} (margin {percent(gate.margin)}): {counts}."
-    if shown:
-        ordered = sorted(shown, key=lambda row: row.ratio.mean if row.ratio else 0.0)
-        text += (
-            f" From {ratio(ordered[0].ratio)} at {where(ordered[0].cell)} to "
-            f"{ratio(ordered[-1].ratio)} at {where(ordered[-1].cell)}."
-        )
-    return text
-
-
 def where(cell: Cell) -> str:
     """The cell as a reader would type it."""
     return ", ".join([cell.workload, *(f"{name}={text}" for name, text in cell.values.items())])
 
 
-def _which_way(gate: Gate, finding: Finding) -> str:
-    if finding in (Finding.HIGHER, Finding.ABOVE):
-        return " (better)" if gate.higher_is_better else " (worse)"
-    if finding in (Finding.LOWER, Finding.BELOW):
-        return " (worse)" if gate.higher_is_better else " (better)"
+def _estimate(row: Comparison) -> Estimate | None:
+    if row.ratio is None:
+        return None
+    return Estimate(row.ratio, row.low, row.high, row.blocks, row.blocks)
+
+
+def _probability(value: float) -> str:
+    return "<0.0001" if value < 0.0001 else f"{value:.2g}"
+
+
+def _aside(row: Comparison) -> str:
+    """What a reader needs beside the bare verdict."""
+    if row.verdict is Verdict.NONE:
+        return f": {row.why.value}" if row.why else ""
+    if row.verdict is Verdict.INCONCLUSIVE:
+        return f": {plural(row.needed, 'block')} would tell" if row.needed else ": too noisy"
     return ""
+
+
+def _why(found: Comparisons) -> str:
+    """The commonest reason why nothing has a verdict; in full when it is everybody's."""
+    reasons = Counter(row.reason or (row.why.value if row.why else "") for row in found.rows)
+    (reason, count), *rest = reasons.most_common()
+    return reason if not rest else f"{reason} ({count} of {len(found.rows)}; the rest in the table)"
+
+
+def _method(rows: Sequence[Comparison]) -> str:
+    """How the verdicts were made, and what could not have been seen."""
+    judged = [row for row in rows if row.verdict is not Verdict.NONE]
+    level = percent(LEVEL)
+    family = "One comparison" if len(judged) == 1 else f"All {len(judged):,} comparisons together"
+    text = (
+        f"{family}: of the changes called, at most {level} are expected to be false, and if "
+        f"nothing changed any is called in at most {level} of such sweeps (log ratios within a "
+        "block, moderated t, Benjamini-Hochberg, intervals adjusted for the selection). "
+        "Equivalent: the whole interval is within the margin. Inconclusive: neither could be "
+        "shown; more blocks narrow it."
+    )
+    seen = [row.mde for row in judged if row.mde is not None]
+    if seen:
+        text += (
+            " The smallest change for the worse that would have been seen is "
+            f"{percent(median(seen))} in the middle of the cells, {percent(max(seen))} at most."
+        )
+    return text
+
+
+def _clause(gate: Gate, rows: Sequence[Comparison]) -> str:
+    """``IOPS regressed in 1, improved in 2 and is inconclusive in 1 of 4 comparisons``."""
+    count = Counter(row.verdict for row in rows)
+    parts = [f"{_VERBS[verdict]} in {count[verdict]}" for verdict in _VERBS if count[verdict]]
+    listed = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+    return f"{metric_name(gate)} {listed} of {plural(len(rows), 'comparison')}"
+
+
+_VERBS = {
+    Verdict.REGRESSED: "regressed",
+    Verdict.IMPROVED: "improved",
+    Verdict.EQUIVALENT: "stayed within the margin",
+    Verdict.INCONCLUSIVE: "is inconclusive",
+    Verdict.NONE: "has no verdict",
+}
+
+
+def _point(gate: Gate, rows: Sequence[Comparison]) -> str:
+    """Counts of verdicts, and the largest ratios."""
+    head = f"{metric_name(gate)} (margin {percent(gate.margin)}): "
+    if len(rows) <= _FEW:
+        return head + "; ".join(_single(row) for row in rows) + "."
+    count = Counter(row.verdict for row in rows)
+    text = head + ", ".join(f"{count[one]} {one.value}" for one in Verdict if count[one]) + "."
+    shown = sorted((row for row in rows if row.ratio is not None), key=lambda row: row.ratio or 0.0)
+    if shown:
+        text += (
+            f" From {ratio(_estimate(shown[0]))} at {where(shown[0].cell)} to "
+            f"{ratio(_estimate(shown[-1]))} at {where(shown[-1].cell)}."
+        )
+    return text
+
+
+def _single(row: Comparison) -> str:
+    figure = f" {ratio(_estimate(row))}" if row.ratio is not None else ""
+    return f"{where(row.cell)}{figure}, {row.verdict.value}{_aside(row)}"
 
 
 def _state(readings: Readings) -> str:
     """How complete the data is; every answer ends with it."""
-    results = readings.results
-    bad = len(results.runs) - readings.ok_runs
     text = (
-        f"{plural(readings.ok_runs, 'run')} of {results.planned_runs:,} planned ended well, in "
+        f"{plural(readings.ok_runs, 'run')} of {readings.planned_runs:,} planned ended well, in "
         f"{plural(readings.ok_blocks, 'block')}."
     )
-    if bad:
-        text += f" {plural(bad, 'attempt')} failed."
+    if readings.bad_runs:
+        text += f" {plural(readings.bad_runs, 'attempt')} failed."
     return text

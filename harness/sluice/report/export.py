@@ -15,11 +15,12 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from sluice.model import Results
-from sluice.report.compare import Comparisons
+from sluice.stats import LEVEL
+from sluice.verdicts.family import Comparisons
 
 __all__ = ["SCHEMA", "charts_of", "json_text"]
 
-SCHEMA = 1
+SCHEMA = 2
 _KIND = "sluice-report"
 
 
@@ -57,7 +58,7 @@ def json_text(results: Results, found: Comparisons, charts: tuple[str, ...] = ()
             "axis": found.axis.name if found.axis else None,
             "base": found.base,
             "base_is_default": found.base_is_default,
-            "confidence_of_each": found.level,
+            "level": LEVEL,
             "rows": [
                 {
                     "workload": row.cell.workload,
@@ -65,12 +66,20 @@ def json_text(results: Results, found: Comparisons, charts: tuple[str, ...] = ()
                     "base": row.base.id,
                     "metric": row.gate.metric,
                     "role": row.gate.role,
-                    "margin": row.gate.margin,
-                    "ratio": row.ratio.mean if row.ratio else None,
-                    "low": row.ratio.low if row.ratio else None,
-                    "high": row.ratio.high if row.ratio else None,
-                    "blocks": row.ratio.blocks if row.ratio else 0,
-                    "finding": row.finding.name.lower(),
+                    "margin": row.margin,
+                    "verdict": row.verdict,
+                    "ratio": row.ratio,
+                    "low": row.low,
+                    "high": row.high,
+                    "confidence": row.confidence,
+                    "p": row.p,
+                    "q": row.q,
+                    "smallest_change_seen": row.mde,
+                    "blocks": row.blocks,
+                    "blocks_needed": row.needed,
+                    "paired": row.paired,
+                    "why": row.why,
+                    "reason": row.reason,
                 }
                 for row in found.rows
             ],
