@@ -8,6 +8,7 @@ from sluice import permitted
 from sluice.describe import Table
 from sluice.errors import SluiceError, near
 from sluice.fiocli import Fio, FioOption
+from sluice.knobs import names, values
 from sluice.model import Axis, Role, Value
 from sluice.sweepspec import AxisSpec
 from sluice.units import parse_size, parse_time_ns
@@ -25,7 +26,10 @@ class Options:
         self._engine = engine
 
     def axis(self, spec: AxisSpec) -> Axis:
-        """Resolve an axis. SluiceError when there is no such option or a value doesn't fit."""
+        """Resolve an axis. SluiceError when there is no such option or a value doesn't fit.
+        (Whether this machine has a knob, `knobbed` finds.)"""
+        if names.is_knob(spec.name):
+            return _knob_axis(spec)
         for text in spec.values:
             self.check(spec.name, text, spec.where)
         tunable = self._table.tunables.get(spec.name) if self._table else None
@@ -86,6 +90,17 @@ class Options:
                 f"option '{name}'{hint}"
             )
         return option
+
+
+def _knob_axis(spec: AxisSpec) -> Axis:
+    numbers: Numbers | None = values.number
+    try:
+        for text in spec.values:
+            values.number(text)
+    except ValueError:
+        numbers = None
+    unit = "bytes" if any(text[-1:].isalpha() for text in spec.values) else ""
+    return _axis(spec, "knob", numbers, unit, None, "a knob of the kernel", None)
 
 
 def _axis(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import shlex
 import sys
 from collections.abc import Callable
@@ -11,8 +12,7 @@ from pathlib import Path
 from sluice import (
     doctor,
     env,
-    jobfile,
-    layout,
+    knobbed,
     paths,
     plan,
     prepare,
@@ -22,12 +22,14 @@ from sluice import (
     snapshot,
     sweep,
 )
+from sluice.aa import arms
 from sluice.campaign import Campaign
 from sluice.compose import Placement
+from sluice.conditioning import driver
 from sluice.errors import NothingRan, SluiceError
 from sluice.executor import FioExecutor
 from sluice.fiocli import Fio
-from sluice.model import Cell, Environment, Results, Status
+from sluice.model import Environment, Results, Status
 from sluice.runner import Session
 from sluice.store import Store
 from sluice.sweep import Sweep
@@ -38,9 +40,9 @@ def plan_command(arguments: argparse.Namespace) -> int:
     """``sluice plan``: check a sweep and print what would run. Writes nothing."""
     fio = Fio(arguments.fio)
     data = DataFolder(Path(arguments.data))
-    loaded = sweep.load(prepare.sweep_path(arguments.sweep), fio)
-    placement = prepare.place(loaded, data)
-    prepare.check_cells(loaded, placement, data, fio, arguments.destructive)
+    loaded, placement = _checked(arguments, fio, data)
+    if getattr(arguments, "try_knobs", False):
+        loaded = knobbed.attempt(loaded, placement.path, _say)
     header = prepare.header(
         loaded,
         placement,
@@ -69,11 +71,10 @@ def run_command(arguments: argparse.Namespace) -> int:
         return plan_command(arguments)
     fio = Fio(arguments.fio)
     data = DataFolder(Path(arguments.data))
-    loaded = sweep.load(prepare.sweep_path(arguments.sweep), fio)
-    placement = prepare.place(loaded, data)
-    prepare.check_cells(loaded, placement, data, fio, arguments.destructive)
+    loaded, placement = _checked(arguments, fio, data)
     data.acquire()
     try:
+        loaded = knobbed.attempt(loaded, placement.path, _say)
         header = prepare.header(
             loaded,
             placement,
@@ -119,9 +120,11 @@ def _resume(arguments: argparse.Namespace) -> int:
     own = results.target.kind == "file"
     data = DataFolder(placement.path.parent if own else Path(arguments.data))
     prepare.check_cells(loaded, placement, data, fio, arguments.destructive)
+    driver.check(loaded, placement, data, arguments.destructive)
     environment = _environment(fio, loaded, placement, first.get("engine.commit", ""))
     prepare.same_machine(results, environment("before"))
-    retry = frozenset({Status.FAILED, Status.TIMEOUT} if arguments.retry_failed else ())
+    again = {Status.FAILED, Status.TIMEOUT, Status.SKIPPED}
+    retry = frozenset(again if arguments.retry_failed else ())
     data.acquire()
     try:
         return _session(
@@ -139,7 +142,24 @@ def _environment(
     fio: Fio, loaded: Sweep, placement: Placement, commit: str
 ) -> Callable[[str], Environment]:
     plugin = prepare.plugin_of(loaded)
-    return lambda when: env.capture(when, fio, placement.path, plugin, commit)
+    more = prepare.facts(loaded)
+    return lambda when: env.capture(when, fio, placement.path, plugin, commit, more)
+
+
+def _checked(arguments: argparse.Namespace, fio: Fio, data: DataFolder) -> tuple[Sweep, Placement]:
+    """The sweep that was asked for, with everything checked that can be without a write."""
+    loaded = sweep.load(prepare.sweep_path(arguments.sweep), fio)
+    if arguments.aa:
+        loaded = arms.doubled(loaded)
+    placement = prepare.place(loaded, data)
+    loaded = knobbed.look(loaded, placement.path)
+    prepare.check_cells(loaded, placement, data, fio, arguments.destructive)
+    driver.check(loaded, placement, data, arguments.destructive)
+    return loaded, placement
+
+
+def _say(text: str) -> None:
+    print(f"sluice: {text}", file=sys.stderr)
 
 
 def _session(session: Session, fio: Fio, data: DataFolder) -> int:
@@ -147,27 +167,35 @@ def _session(session: Session, fio: Fio, data: DataFolder) -> int:
     loaded, campaign = session.sweep, session.campaign
     with progress.for_stream(sys.stderr) as teller:
         teller.say(f"{campaign.name}: {loaded.info.question}")
-        if data.owns(session.placement.path):
-            for cell in _one_of_each_workload(campaign.header()):
-                order = runner.make_order(loaded, session.placement, cell, 1, campaign.folder, "")
-                if layout.lay_out(fio, jobfile.parse(order.job_text), session.placement, data):
-                    teller.say(f"laid out {session.placement.path}")
+        fresh = data.owns(session.placement.path) and driver.lay_out_all(
+            fio, loaded, session.placement, data
+        )
+        if fresh:
+            teller.say(f"laid out {session.placement.path}")
+        if loaded.info.precondition or loaded.info.steady:
+            condition = driver.Conditioner(fio, data, fresh)
+            session = dataclasses.replace(session, condition=condition)
         try:
             results = runner.run(session, teller)
         except KeyboardInterrupt:
             kept = len(campaign.run_names())
             teller.say(f"interrupted; {kept} runs are kept: go on with `{campaign.resume_command}`")
             return 130
-    return _conclude(results)
+    return conclude(results)
 
 
-def _conclude(results: Results) -> int:
+def conclude(results: Results) -> int:
+    """Say what came of a campaign; the exit code."""
     counts = {status: sum(run.status is status for run in results.runs) for status in Status}
     bad = counts[Status.FAILED] + counts[Status.TIMEOUT]
     said = f"{counts[Status.OK]} runs ok"
     if bad:
-        last = next(run for run in reversed(results.runs) if run.status is not Status.OK)
+        failed = (Status.FAILED, Status.TIMEOUT)
+        last = next(run for run in reversed(results.runs) if run.status in failed)
         said += f", {bad} not: {last.cell}: {last.reason}"
+    if counts[Status.SKIPPED]:
+        last = next(run for run in reversed(results.runs) if run.status is Status.SKIPPED)
+        said += f", {counts[Status.SKIPPED]} skipped: {last.cell}: {last.reason}"
     print(f"{results.folder}: {said}")
     if not counts[Status.OK]:
         raise NothingRan(
@@ -240,6 +268,8 @@ def command_line(arguments: argparse.Namespace) -> str:
     ):
         if value != usual:
             words += [flag, str(value)]
+    if arguments.aa:
+        words.append("--aa")
     for name in arguments.destructive:
         words += ["--destructive", name]
     return shlex.join(words)
@@ -260,8 +290,3 @@ def _unfinished(store: Store) -> Campaign:
 def _left_out(error: SluiceError) -> None:
     """Say why a campaign is passed over; the others are none the worse for it."""
     print(f"sluice: left out: {error}", file=sys.stderr)
-
-
-def _one_of_each_workload(header: Results) -> list[Cell]:
-    found = {cell.workload: cell for cell in reversed(header.cells) if cell.skipped is None}
-    return list(found.values())

@@ -38,6 +38,8 @@ def compose(
     for name, text in sweep.file.options.items():
         _set_everywhere(job, common, sweep.options.aliases(name), name, text)
     for name, text in cell.values.items():
+        if sweep.axes_by_name[name].scope == "knob":
+            continue  # the kernel's, not fio's
         role = sweep.axes_by_name[name].role
         aliases = sweep.options.aliases(name)
         if role is None:

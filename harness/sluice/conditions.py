@@ -59,8 +59,8 @@ class SteadyRule:
     """Rounds after which it is given up: the target is *transient*."""
     round_s: float = 0.0
     """Measured time of a round."""
-    cell: str = ""
-    """Id of the cell whose job makes the rounds; empty: the first that isn't skipped."""
+    workload: str = ""
+    """Whose job makes the rounds, in its first cell that isn't skipped; empty: the first."""
 
     @property
     def name(self) -> str:

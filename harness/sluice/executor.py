@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,6 +39,8 @@ class Order:
     read_only: bool
     """fio is told to refuse writes (``--readonly``)."""
     seed: int = 0
+    group: Path | None = None
+    """The control group that fio and all its jobs are put into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +82,15 @@ class FioExecutor:
             JOB,
         )
         ended = process.run(
-            command,
+            command if order.group is None else _inside(order.group, command),
             order.folder,
             order.mark,
             order.timeout_s,
             order.folder / STDOUT,
             order.folder / STDERR,
         )
-        output = fiojson.split(_text(order.folder / OUTPUT))
-        words = [
-            line
-            for line in (
-                *_text(order.folder / STDERR).splitlines(),
-                *output.words,
-                *_text(order.folder / STDOUT).splitlines(),
-            )
-            if line.strip()
-        ]
-        words = list(dict.fromkeys(line.strip() for line in words))
+        output = fiojson.split(text_of(order.folder / OUTPUT))
+        words = words_of(order.folder, output)
         samples = fiojson.samples(output.last, order.roles, order.latency) if output.last else ()
         status, reason = judge(ended, order.timeout_s, output, samples, words)
         if status is Status.FAILED and output.last is None:
@@ -107,7 +100,7 @@ class FioExecutor:
             reason,
             ended.seconds,
             samples,
-            _stats(order.folder / STATS),
+            stats_of(order.folder / STATS),
             tuple(words[:_MAX_WORDS]) if status is Status.OK else (),
             command,
         )
@@ -151,7 +144,23 @@ def judge(
     return Status.OK, ""
 
 
-def _text(path: Path) -> str:
+def _inside(group: Path, command: Sequence[str]) -> Sequence[str]:
+    """The same, by a shell that moves itself into a control group first."""
+    script = 'echo $$ >"$1" || exit 1; shift; exec "$@"'
+    return ("/bin/sh", "-c", script, "sh", str(group / "cgroup.procs"), *command)
+
+
+def words_of(folder: Path, output: fiojson.Output) -> list[str]:
+    """What fio said in a run's folder beside its figures, each line once."""
+    lines = (
+        *text_of(folder / STDERR).splitlines(),
+        *output.words,
+        *text_of(folder / STDOUT).splitlines(),
+    )
+    return list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+
+
+def text_of(path: Path) -> str:
     """A file's text; '' when fio never made it."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
@@ -159,9 +168,10 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _stats(path: Path) -> Mapping[str, Any] | None:
+def stats_of(path: Path) -> Mapping[str, Any] | None:
+    """The engine's statistics; None when there are none, or they are damaged."""
     try:
-        found = json.loads(_text(path) or "null", parse_constant=lambda _: None)
+        found = json.loads(text_of(path) or "null", parse_constant=lambda _: None)
     except ValueError:
         return None
     return found if isinstance(found, dict) else None

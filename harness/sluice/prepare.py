@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import secrets
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ from sluice import (
     block,
     compose,
     describe,
+    fingerprint,
     migrate,
     paths,
     permitted,
@@ -28,9 +30,6 @@ from sluice.fiocli import Fio
 from sluice.model import Cell, Environment, Results, Target
 from sluice.sweep import Sweep
 from sluice.target import DataFolder
-
-_SAME = ("fio.version", "fio.sha256", "engine.sha256", "machine.id", "kernel.release")
-"""What may not change between the sessions of one campaign: its runs would not be comparable."""
 
 
 def place(loaded: Sweep, data: DataFolder) -> Placement:
@@ -164,14 +163,33 @@ def same_machine(results: Results, now: Environment) -> None:
     """SluiceError when what measures has changed since the campaign began."""
     if not results.environments:
         return
-    first = results.environments[0].values
-    for key in _SAME:
-        if first.get(key) != now.values.get(key):
-            raise SluiceError(
-                f"{results.campaign}: {key} was {first.get(key, 'unknown')}, now is "
-                f"{now.values.get(key, 'unknown')}: runs of both don't compare; start a new "
-                "campaign with `sluice run SWEEP`"
-            )
+    own = fingerprint.declared_by(results.sweep)
+    found = fingerprint.differences(results.environments[0], now, own)
+    hard = [one.text for one in found if one.hard]
+    if hard:
+        raise SluiceError(
+            f"{results.campaign}: {'; '.join(hard)}: runs of both don't compare; start a new "
+            "campaign with `sluice run SWEEP`"
+        )
+
+
+def facts(loaded: Sweep) -> dict[str, str]:
+    """What the environment is told about the sweep: keys by which campaigns are told apart."""
+    info, file = loaded.info, loaded.file
+    what = [
+        info.latency,
+        file.size or "",
+        file.files,
+        *(f"{workload.name}\n{workload.job_text}" for workload in info.workloads),
+        *(f"{name}={text}" for name, text in sorted((file.options | dict(info.knobs)).items())),
+    ]
+    steady = info.steady
+    return {
+        "job.hash": hashlib.sha256("\0".join(what).encode()).hexdigest()[:12],
+        "job.times": f"ramp {info.ramp_s:g} s, runtime {info.runtime_s:g} s",
+        "precondition.class": info.precondition.name if info.precondition else "none",
+        "precondition.steady": steady.name if steady else "none",
+    }
 
 
 def plugin_of(loaded: Sweep) -> Path | None:

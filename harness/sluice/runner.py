@@ -7,18 +7,21 @@ same command with ``--resume`` goes on from there.
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice import compose, plan, process
+from sluice import compose, knobbed, plan, process
 from sluice.campaign import Campaign, pack
 from sluice.compose import Placement
 from sluice.errors import SluiceError
 from sluice.executor import STATS, Executor, Order, Outcome
-from sluice.model import Cell, Environment, Results, Run
+from sluice.knobs.session import Gone, Refused
+from sluice.knobs.session import Session as Knobs
+from sluice.model import Cell, Environment, Results, Run, Status
 from sluice.progress import Progress
 from sluice.store import Store
 from sluice.sweep import Sweep
@@ -43,6 +46,8 @@ class Session:
     """Statuses of ended runs to be made once more."""
     data_mark: str = ""
     """What the processes of the runs carry beside the campaign's mark: the data folder's."""
+    condition: Callable[[Session, Knobs, Progress], None] | None = None
+    """Brings the target into the state in which it is measured, before the first run."""
 
 
 def run(session: Session, progress: Progress) -> Results:
@@ -78,20 +83,25 @@ def _runs(session: Session, header: Results, todo: list[plan.Item], progress: Pr
     done = total - len(todo)
     campaign = session.campaign
     campaign.add_environment(session.environment("before"))
-    progress.start(done, total, eta.seconds(len(todo)))
     try:
-        for number, item in enumerate(todo, 1):
-            progress.running(item.cell)
-            run = _one(session, header, item)
-            eta.note(run.duration_s)
-            session.store.add_to_index(campaign, [run])
-            progress.ended(run, done + number, total, eta.seconds(len(todo) - number))
+        with knobbed.make_session(info, session.placement.path, progress.say) as knobs:
+            if session.condition is not None:
+                session.condition(session, knobs, progress)
+            progress.start(done, total, eta.seconds(len(todo)))
+            for number, item in enumerate(todo, 1):
+                progress.running(item.cell)
+                run = _one(session, header, item, knobs)
+                eta.note(run.duration_s)
+                session.store.add_to_index(campaign, [run])
+                progress.ended(run, done + number, total, eta.seconds(len(todo) - number))
+            if knobs.writes:
+                progress.say(knobbed.cost(knobs))
     finally:
         if campaign.folder.is_dir():
             campaign.add_environment(session.environment("after"))
 
 
-def _one(session: Session, header: Results, item: plan.Item) -> Run:
+def _one(session: Session, header: Results, item: plan.Item, knobs: Knobs) -> Run:
     begin, wall = time.monotonic(), time.time()
     cell = header.cell(item.cell)
     folder = session.campaign.begin_run(item.order)
@@ -101,20 +111,53 @@ def _one(session: Session, header: Results, item: plan.Item) -> Run:
         cell,
         item.block.randseed,
         folder,
-        "/".join(filter(None, (session.data_mark, session.campaign.mark, folder.name))),
+        mark(session, folder),
+        knobs.group,
     )
-    outcome = session.executor.run(order)
+    read, outcome = with_knobs(
+        knobs, knobbed.setting(header.sweep, cell), lambda: session.executor.run(order)
+    )
     pack(folder)
     duration = time.monotonic() - begin
     jump = time.time() - wall - duration
     warnings = outcome.warnings
     if abs(jump) > CLOCK_JUMP_S:
         warnings = (*warnings, f"the wall clock was set by {jump:+.0f} s during this run")
-    return session.campaign.end_run(_to_run(item, folder, wall, begin, outcome, warnings))
+    return session.campaign.end_run(_to_run(item, folder, wall, begin, outcome, warnings, read))
+
+
+def mark(session: Session, folder: Path) -> str:
+    """What the processes of one run carry (see `process`)."""
+    return "/".join(filter(None, (session.data_mark, session.campaign.mark, folder.name)))
+
+
+def with_knobs(
+    knobs: Knobs, setting: Mapping[str, str], work: Callable[[], Outcome]
+) -> tuple[Mapping[str, str], Outcome]:
+    """Do `work` with the knobs set; what they read, and what came of it. A value that the kernel
+    doesn't take skips the run; a knob that isn't there, or no more as it was set, fails it."""
+    try:
+        read = knobs.apply(setting)
+    except Refused as error:
+        return {}, Outcome(Status.SKIPPED, str(error))
+    except Gone as error:
+        return {}, Outcome(Status.FAILED, str(error))
+    outcome = work()
+    try:
+        knobs.verify(setting)
+    except Gone as error:
+        return read, dataclasses.replace(outcome, status=Status.FAILED, reason=str(error))
+    return read, outcome
 
 
 def make_order(
-    sweep: Sweep, placement: Placement, cell: Cell, randseed: int, folder: Path, mark: str
+    sweep: Sweep,
+    placement: Placement,
+    cell: Cell,
+    randseed: int,
+    folder: Path,
+    mark: str,
+    group: Path | None = None,
 ) -> Order:
     """What the executor is to do for one run of `cell`."""
     job = compose.compose(sweep, cell, placement, randseed, folder / STATS)
@@ -130,6 +173,7 @@ def make_order(
         mark,
         read_only,
         randseed,
+        group,
     )
 
 
@@ -140,6 +184,7 @@ def _to_run(
     begin: float,
     outcome: Outcome,
     warnings: tuple[str, ...],
+    knobs: Mapping[str, str],
 ) -> Run:
     return Run(
         id=folder.name,
@@ -158,6 +203,7 @@ def _to_run(
         warnings=warnings,
         command=outcome.command,
         folder=folder,
+        knobs=knobs,
     )
 
 

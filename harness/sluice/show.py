@@ -46,6 +46,12 @@ def print_plan(header: Results, with_order: bool, stream: TextIO) -> None:
             f"published  {info.published.table}: {len(info.published.points)} figures "
             f"({info.published.source})"
         )
+    lines += [f"knob       {name} = {text} in every cell" for name, text in info.knobs.items()]
+    if info.precondition:
+        lines.append(f"prepare    {info.precondition.name}")
+    if info.steady:
+        gate_s = info.steady.cap * (info.steady.round_s + info.ramp_s + plan.RUN_OVERHEAD_S)
+        lines.append(f"steady     {info.steady.name}: at most {show_seconds(gate_s)}")
     lines += [f"skipped    {cell.id}: {cell.skipped}" for cell in header.cells if cell.skipped]
     lines.append(
         f"runs       {len(runnable)} cells x {len(header.blocks)} blocks x 2 (forward and "
@@ -116,6 +122,10 @@ def print_campaigns(store: Store, stream: TextIO) -> None:
 
 def _axis(axis: Axis) -> str:
     values = ", ".join(value.text for value in axis.values)
+    if axis.scope == "knob":
+        now = f", now {axis.default}" if axis.default else ""
+        kind = "numeric" if axis.numeric else "nominal"
+        return f"{axis.name} = {values} (knob of the kernel, {kind}{now})"
     who = f", {axis.role.value} jobs" if axis.role else ", all jobs"
     kind = "numeric" if axis.numeric else "nominal"
     default = f", default {axis.default}" if axis.default else ""

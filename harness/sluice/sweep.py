@@ -56,7 +56,7 @@ def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
         options.check(name, text, f"{path}: options.{name}")
     axes = tuple(options.axis(spec) for spec in file.axes)
     for axis in axes:
-        if axis.name in file.options:
+        if axis.name in file.options or axis.name in file.knobs:
             raise SluiceError(
                 f"{path}: '{axis.name}' is both an axis and an option: delete one of the two"
             )
@@ -82,6 +82,9 @@ def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
         ramp_s=file.ramp_s,
         latency=file.latency,
         timeline=file.timeline,
+        precondition=file.precondition,
+        steady=file.steady,
+        knobs=file.knobs,
         toml_text=file.text,
         published=published.load(file.published, axes, workloads) if file.published else None,
     )

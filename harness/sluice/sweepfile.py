@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from sluice import permitted, toml
+from sluice.conditioning import spec
 from sluice.describe import STATS_OPTIONS
 from sluice.errors import SluiceError, near
+from sluice.knobs import names
 from sluice.metrics import METRICS
 from sluice.model import Gate, Role
 from sluice.sweepspec import (
@@ -72,6 +74,8 @@ def parse(path: Path, text: str, document: dict[str, Any]) -> SweepFile:
         raise SluiceError(f'{path}: runtime = 0 would measure nothing: write e.g. "10s"')
     target = table.table("target")
     axes = _axes(table)
+    options = _options(table)
+    workloads = _workloads(table, folder, job)
     sweep = SweepFile(
         path=path,
         text=text,
@@ -87,12 +91,15 @@ def parse(path: Path, text: str, document: dict[str, Any]) -> SweepFile:
         size=_size(target),
         files=target.choice("files", "shared", ("shared", "each")),
         target=target.optional_text("path"),
-        options=_options(table),
+        options={name: text for name, text in options.items() if not names.is_knob(name)},
+        knobs={name: text for name, text in options.items() if names.is_knob(name)},
         axes=axes,
-        workloads=_workloads(table, folder, job),
+        workloads=workloads,
         gates=_gates(table),
         skips=_skips(table, axes),
         published=_published(table, folder),
+        precondition=spec.precondition(table),
+        steady=spec.steady(table, runtime_s, tuple(one.name for one in workloads)),
         timeline=table.choice("timeline", Kind.RATE, tuple(Kind)),
     )
     target.done()
@@ -120,6 +127,8 @@ def _axis(where: str, name: str, raw: Any) -> AxisSpec:
     jobs = long.choice("jobs", "default", ("default", *JOBS_CHOICES))
     nominal = long.any("nominal")
     long.done()
+    if jobs != "default" and names.is_knob(name):
+        raise SluiceError(f"{where}: jobs: a knob of the kernel holds for all of them: delete it")
     if nominal is not None and not isinstance(nominal, bool):
         raise SluiceError(f"{where}: nominal = {nominal!r}: must be true or false")
     if not isinstance(values, list) or not values:
@@ -137,6 +146,9 @@ def _axis(where: str, name: str, raw: Any) -> AxisSpec:
 
 
 def _check_option_name(name: str, where: str) -> None:
+    if names.is_knob(name):
+        names.check(name, where)
+        return
     if not _NAME.fullmatch(name):
         raise SluiceError(f"{where}: '{name}' is no name of an option")
     if name in HARNESS_OPTIONS:

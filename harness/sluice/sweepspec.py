@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from sluice.model import Gate, Role
+from sluice.model import Gate, Precondition, Role, SteadyRule
 
 _JOBS = {"measured": Role.MEASURED, "neighbour": Role.NEIGHBOUR, "all": None}
 JOBS_CHOICES = tuple(_JOBS)
@@ -95,5 +96,9 @@ class SweepFile:
     gates: tuple[Gate, ...]
     skips: tuple[SkipSpec, ...] = ()
     published: PublishedSpec | None = None
+    knobs: Mapping[str, str] = field(default_factory=dict)
+    """Those of ``[options]`` that are knobs of the kernel."""
+    precondition: Precondition | None = None
+    steady: SteadyRule | None = None
     timeline: str = "rate"
     """A `timeline.Kind`."""

@@ -52,7 +52,7 @@ def same(knob: Knob, text: str, read: str) -> bool:
     want = text.split()
     if len(want) < len(have) and knob.path.name == "cpu.max":
         have = have[: len(want)]  # the period that wasn't said
-    return len(have) == len(want) and all(map(_equal, want, have))
+    return len(have) == len(want) and all(map(equal, want, have))
 
 
 def choices(read: str) -> list[str]:
@@ -62,19 +62,22 @@ def choices(read: str) -> list[str]:
     return [word.strip("[]") for word in read.split()]
 
 
-def _equal(want: str, have: str) -> bool:
+def equal(want: str, have: str) -> bool:
+    """Whether two words mean the same: numbers in any spelling, and the many forms of on and off.
+    """
     if want == have or {want.lower(), have.lower()} <= _TRUE:
         return True
     if {want.lower(), have.lower()} <= _FALSE:
         return True
     try:
-        return _number(want) == _number(have)
+        return number(want) == number(have)
     except ValueError:
         return False
 
 
-def _number(text: str) -> float:
-    """A number as a person or the kernel writes it: ``16M``, ``0x10``, ``-1``."""
+def number(text: str) -> float:
+    """A number as a person or the kernel writes it: ``16M``, ``0x10``, ``-1``. ValueError when it
+    is none."""
     try:
         return float(int(text, 0))
     except ValueError:
