@@ -5,6 +5,7 @@
 // exactly once, with the bytes transferred or -errno; Session checks that, in release builds too.
 #pragma once
 
+#include <boost/intrusive/set_hook.hpp>
 #include <boost/intrusive/slist.hpp>
 
 #include <atomic>
@@ -43,6 +44,9 @@ struct Target {
   Device* device = nullptr;  ///< where it ends
   int fd = -1;               ///< -1 for devices without files
   int fixed_slot = -1;       ///< index in the owner's ring of registered files, or -1
+  /// How the file was opened, as far as it changes what an I/O does (O_DIRECT, O_DSYNC): requests
+  /// of unlike modes are never merged. Set by Channel::attach(); means something to its kind only.
+  unsigned mode = 0;
 };
 
 /// Threads: the owner's, except while a queue or the courier holds it (state waiting or granted;
@@ -72,6 +76,18 @@ struct Request {
   std::uint64_t found_ns = 0;    ///< completion seen
 
   boost::intrusive::slist_member_hook<> link;
+
+  /// Never merged with others: a part of an aggregate that failed, done again.
+  bool alone = false;
+  // The parts of an aggregate (io/parts.h), from the grant to the completion. Null for all others.
+  Request* first_part = nullptr;  ///< the head's only: the part at the lowest offset
+  Request* next_part = nullptr;   ///< every part's: the next by offset
+
+  // While it waits in a queue that sorts or merges; untouched by all others, hence at the end.
+  using TreeHook = boost::intrusive::set_member_hook<boost::intrusive::optimize_size<true>>;
+  std::uint64_t order_key = 0;  ///< queue/waiting_line.h
+  TreeHook line_link;           ///< queue/waiting_line.h
+  TreeHook offset_link;         ///< queue/aggregate.h
 };
 
 /// FIFO of requests; O(1) splice; knows its size. Links live in the requests.
