@@ -20,4 +20,10 @@ inline constexpr unsigned kIoClasses = 7;
 
 const char* name(IoClass io_class) noexcept;
 
+/// Nobody waits for it, so it yields to what somebody waits for; but what it repairs matters, so it
+/// never skips the queue in hybrid mode.
+constexpr bool is_background(IoClass c) noexcept {
+  return c == IoClass::scrub || c == IoClass::rebuild;
+}
+
 }  // namespace sluice
