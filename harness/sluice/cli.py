@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from sluice import __version__, commands, paths
+from sluice.aa import cli as aa_cli
 from sluice.errors import SluiceError
 from sluice.vm import cli as vm_cli
 
@@ -109,13 +110,23 @@ def parser() -> argparse.ArgumentParser:
     _add_store(one)
     one.set_defaults(verb=commands.list_command)
 
+    aa_cli.add(verbs, _run)
     vm_cli.add(verbs)
     return top
+
+
+def _run(words: Sequence[str]) -> int:
+    """The verb ``run``, for verbs that need it."""
+    arguments = parser().parse_args(["run", *words])
+    return int(arguments.verb(arguments))
 
 
 def _add_sweep_flags(one: argparse.ArgumentParser) -> None:
     one.add_argument("--blocks", type=_positive, metavar="N", help="instead of the sweep file's")
     one.add_argument("--seed", type=int, metavar="N", help="draw the order from this seed")
+    one.add_argument(
+        "--aa", action="store_true", help="the sweep against itself: with two identical arms"
+    )
     one.add_argument("--order", action="store_true", help="with plan: print every run in order")
     one.add_argument("--fio", default="fio", help="the fio program")
     one.add_argument(

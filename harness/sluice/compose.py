@@ -13,7 +13,7 @@ from pathlib import Path
 from sluice import jobfile, permitted, timeline
 from sluice.errors import SluiceError
 from sluice.jobfile import GLOBAL, JobFile, Section
-from sluice.model import Cell, Role, Workload
+from sluice.model import ARM, Cell, Role, Workload
 from sluice.sweep import Sweep
 
 
@@ -38,8 +38,8 @@ def compose(
     for name, text in sweep.file.options.items():
         _set_everywhere(job, common, sweep.options.aliases(name), name, text)
     for name, text in cell.values.items():
-        if sweep.axes_by_name[name].scope == "knob":
-            continue  # the kernel's, not fio's
+        if sweep.axes_by_name[name].scope in ("knob", ARM):
+            continue  # the kernel's, or nobody's
         role = sweep.axes_by_name[name].role
         aliases = sweep.options.aliases(name)
         if role is None:

@@ -21,6 +21,7 @@ from sluice.conditions import Precondition, SteadyRule, Step
 from sluice.metrics import METRICS, Metric, percentile_supported
 
 __all__ = [
+    "ARM",
     "METRICS",
     "Axis",
     "Block",
@@ -45,6 +46,10 @@ __all__ = [
     "Workload",
     "percentile_supported",
 ]
+
+
+ARM = "arm"
+"""Name and scope of the axis of an A/A sweep, which sets nothing."""
 
 
 class Status(StrEnum):
@@ -97,8 +102,8 @@ class Axis:
     values: tuple[Value, ...]
     """In the order of the sweep file; at least one."""
     scope: str
-    """``engine`` (a tunable of the engine), ``fio`` (an option of fio) or ``knob`` (of the
-    kernel)."""
+    """``engine`` (a tunable of the engine), ``fio`` (an option of fio), ``knob`` (of the
+    kernel) or :data:`ARM` (nothing)."""
     numeric: bool
     """False: nominal, so charts use categories and never join the values with a line."""
     unit: str = ""
