@@ -67,6 +67,7 @@ class Campaign:
             for flag, value in itertools.pairwise(given):
                 if flag in _FOR_RESUME:
                     words += [flag, value]
+            words += ["--tune"] if "--tune" in given else []
         return shlex.join(words)
 
     @classmethod

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
-from sluice import __version__, commands, paths
+from sluice import __version__, commands, paths, tuning_cli
 from sluice.aa import cli as aa_cli
 from sluice.errors import SluiceError
 from sluice.vm import cli as vm_cli
@@ -25,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGHUP, _interrupt)
     try:
+        tuning_cli.at_start()
         return int(arguments.verb(arguments))
     except SluiceError as error:
         print(f"sluice: {error}", file=sys.stderr)
@@ -63,6 +64,11 @@ def parser() -> argparse.ArgumentParser:
 
     one = verbs.add_parser("plan", help="check a sweep and print what would run")
     one.add_argument("sweep", help="a sweep file, or the name of one in jobs/sweeps")
+    one.add_argument(
+        "--try-knobs",
+        action="store_true",
+        help="set every knob of the kernel once, read it back and put it back",
+    )
     _add_sweep_flags(one)
     one.set_defaults(verb=commands.plan_command)
 
@@ -81,6 +87,11 @@ def parser() -> argparse.ArgumentParser:
         help="with --resume: make failed runs once more (the failures stay on record)",
     )
     one.add_argument("--dry-run", action="store_true", help="print plan and first job; run nothing")
+    one.add_argument(
+        "--tune",
+        action="store_true",
+        help="quiet the machine meanwhile: clock, interrupts, sleep states",
+    )
     _add_sweep_flags(one)
     _add_store(one)
     one.set_defaults(verb=commands.run_command)
@@ -112,6 +123,7 @@ def parser() -> argparse.ArgumentParser:
 
     aa_cli.add(verbs, _run)
     vm_cli.add(verbs)
+    tuning_cli.add(verbs)
     return top
 
 

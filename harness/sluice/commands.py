@@ -21,6 +21,7 @@ from sluice import (
     show,
     snapshot,
     sweep,
+    tune,
 )
 from sluice.aa import arms
 from sluice.campaign import Campaign
@@ -101,6 +102,7 @@ def run_command(arguments: argparse.Namespace) -> int:
             ),
             fio,
             data,
+            arguments.tune,
         )
     finally:
         data.release()
@@ -133,6 +135,7 @@ def _resume(arguments: argparse.Namespace) -> int:
             ),
             fio,
             data,
+            arguments.tune,
         )
     finally:
         data.release()
@@ -162,10 +165,17 @@ def _say(text: str) -> None:
     print(f"sluice: {text}", file=sys.stderr)
 
 
-def _session(session: Session, fio: Fio, data: DataFolder) -> int:
+def _session(session: Session, fio: Fio, data: DataFolder, tuned: bool) -> int:
     """Lay out the files, run what is left, and say what came of it."""
     loaded, campaign = session.sweep, session.campaign
-    with progress.for_stream(sys.stderr) as teller:
+    with (
+        progress.for_stream(sys.stderr) as teller,
+        tune.while_running(tuned, teller.say) as items,
+    ):
+        plain = session.environment
+        session = dataclasses.replace(
+            session, environment=lambda when: env.with_more(plain(when), {"tune.items": items})
+        )
         teller.say(f"{campaign.name}: {loaded.info.question}")
         fresh = data.owns(session.placement.path) and driver.lay_out_all(
             fio, loaded, session.placement, data
@@ -272,6 +282,8 @@ def command_line(arguments: argparse.Namespace) -> str:
         words.append("--aa")
     for name in arguments.destructive:
         words += ["--destructive", name]
+    if getattr(arguments, "tune", False):
+        words.append("--tune")
     return shlex.join(words)
 
 

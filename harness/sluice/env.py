@@ -48,7 +48,7 @@ def capture(
     values: dict[str, str] = {}
     for source in (
         _machine(),
-        _cpu(),
+        cpu_facts(),
         _kernel(),
         _interrupts(),
         _limits(),
@@ -59,6 +59,11 @@ def capture(
     ):
         values |= {key: text for key, text in source if text}
     return Environment(when, time.time(), dict(sorted(values.items())))
+
+
+def with_more(taken: Environment, more: Mapping[str, str]) -> Environment:
+    """The same moment with facts that somebody else knows."""
+    return Environment(taken.when, taken.taken_at, dict(sorted({**taken.values, **more}.items())))
 
 
 def read(path: str | Path) -> str:
@@ -133,7 +138,8 @@ def _machine() -> Iterator[tuple[str, str]]:
             yield "machine.memory", f"{int(line.split()[1]) // 1024} MiB"
 
 
-def _cpu() -> Iterator[tuple[str, str]]:
+def cpu_facts() -> Iterator[tuple[str, str]]:
+    """What the processors are and how they are set."""
     cpu = Path("/sys/devices/system/cpu")
     yield "cpu.model", _cpuinfo("model name")
     yield "cpu.count", str(os.cpu_count() or "")

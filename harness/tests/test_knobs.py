@@ -284,7 +284,7 @@ def test_what_is_meant_to_stay_stays_until_it_is_asked_for(
     kernel: FakeKernel, state: State
 ) -> None:
     entry = Entry("value", "/proc/sys/vm/swappiness", "1", "swappiness")
-    state.begin([entry], keep=True).close()
+    state.begin([entry]).keep()
     assert said(kernel, state) == []
     assert said(kernel, state, kept_too=True) == ["swappiness is 1 again (was 60): asked for"]
 

@@ -63,6 +63,12 @@ class Journal:
         """What has been noted, oldest first."""
         return read(self.path).entries
 
+    def keep(self) -> None:
+        """Everything is set, and meant to stay until ``sluice restore``."""
+        os.write(self._file, b'{"keep": true}\n')
+        os.fsync(self._file)
+        self.close()
+
     def remove(self) -> None:
         """Everything is back."""
         self._step("journal no more needed")
@@ -104,7 +110,7 @@ class State:
         with Lock(self.folder / "lock", None):
             yield
 
-    def begin(self, entries: Sequence[Entry], keep: bool = False) -> Journal:
+    def begin(self, entries: Sequence[Entry]) -> Journal:
         """A journal with these entries, on disk. SluiceError when another harness is at one of
         their knobs, or it can't be kept: then nothing may be set."""
         try:
@@ -114,7 +120,7 @@ class State:
                 self._step("journal to be made")
                 file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
                 fcntl.flock(file, fcntl.LOCK_EX)
-                head = {"boot": boot_id(), "process": os.getpid(), "keep": keep}
+                head = {"boot": boot_id(), "process": os.getpid()}
                 os.write(file, f"{json.dumps(head)}\n".encode())
                 journal = Journal(path, file, self._step)
                 journal.note(entries)
@@ -156,28 +162,22 @@ def read(path: Path) -> Found:
         lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:
         lines = []
-    documents = []
+    boot, process, keep, entries = "", 0, False, []
     for line in lines[:-1]:  # what follows the last line end was cut short
-        with contextlib.suppress(ValueError):
-            documents.append(json.loads(line))
-    head = documents[0] if documents else {}
-    entries = [
-        Entry(
-            str(one.get("kind", "")),
-            str(one.get("path", "")),
-            str(one.get("text", "")),
-            str(one.get("label", "")),
-        )
-        for one in documents[1:]
-        if isinstance(one, dict)
-    ]
-    return Found(
-        path,
-        str(head.get("boot", "")),
-        int(head.get("process", 0)),
-        bool(head.get("keep")),
-        entries,
-    )
+        try:
+            one = json.loads(line)
+        except ValueError:
+            continue
+        if not isinstance(one, dict):
+            continue
+        if "kind" in one:
+            fields = ("kind", "path", "text", "label")
+            entries.append(Entry(*(str(one.get(name, "")) for name in fields)))
+        elif "boot" in one:
+            boot = str(one["boot"])
+            process = one["process"] if isinstance(one.get("process"), int) else 0
+        keep = keep or one.get("keep") is True
+    return Found(path, boot, process, keep, entries)
 
 
 def boot_id() -> str:

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,13 +77,20 @@ def recover(
     try:
         with state.locked():
             found = [one for one in state.left() if kept_too or not one.keep]
-            return all([_recover_one(kernel, one, say) for one in found])
+            at_work = {entry.path: one.process for one in state.owned() for entry in one.entries}
+            return all([_recover_one(kernel, one, at_work, say) for one in found])
     except OSError as error:
         say(f"{state.folder}: can't be looked at ({error.strerror}): knobs may be left changed")
         return False
 
 
-def _recover_one(kernel: Kernel, found: Found, say: Callable[[str], None]) -> bool:
+def _recover_one(
+    kernel: Kernel, found: Found, at_work: Mapping[str, int], say: Callable[[str], None]
+) -> bool:
+    for entry in found.entries:
+        if entry.path in at_work and entry.kind == "value":
+            say(f"{entry.label} isn't put back while process {at_work[entry.path]} uses it")
+            return False
     who = f"process {found.process}" if found.process else "a harness"
     if found.boot and found.boot != boot_id():
         found.path.unlink(missing_ok=True)
