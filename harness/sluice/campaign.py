@@ -5,6 +5,7 @@
     <store>/<sweep>-<number>/
         campaign.json        what was planned: sweep, cells, blocks, seed, command line
         sweep.toml           the sweep file, byte for byte
+        blocks/NNNN.json     blocks that were added after it began, and why
         env/NNNN-before.json the machine, before and after each session
         prepare/<n>-<kind>/  what was done to the target first: step.json, and fio's files
         runs/<order>-<id>/   job.fio  fio.json.gz  stats.json  stderr.txt  run.json
@@ -24,6 +25,7 @@ import json
 import os
 import secrets
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,7 +33,7 @@ from sluice import encode, files, migrate, paths, timeline
 from sluice.errors import SluiceError
 from sluice.executor import OUTPUT, STDERR, STDOUT
 from sluice.lock import Lock
-from sluice.model import Environment, Results, Run, Step
+from sluice.model import Block, Environment, Results, Run, Step
 
 HEADER = "campaign.json"
 _FOR_RESUME = ("--fio", "--data", "--destructive")
@@ -42,6 +44,14 @@ T = TypeVar("T")
 
 class Campaign:
     """A campaign's folder. Writing needs :meth:`locked`."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Added:
+    """Blocks that were planned later."""
+
+    blocks: tuple[Block, ...]
+    why: str
+
+
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -95,7 +105,36 @@ class Campaign:
         a newer harness."""
         document = _read(self.folder / HEADER, "campaign")
         document |= {"runs": [], "environments": [], "folder": str(self.folder)}
-        return _decode(Results, document, self.folder / HEADER)
+        header = _decode(Results, document, self.folder / HEADER)
+        added = self._added()
+        if not added:
+            return header
+        blocks = (*header.blocks, *(block for one in added for block in one.blocks))
+        own = sum(not block.stage for block in blocks)
+        return dataclasses.replace(
+            header,
+            blocks=blocks,
+            planned_runs=sum(2 * len(block.order) for block in blocks),
+            sweep=dataclasses.replace(header.sweep, blocks=own),
+        )
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the number of blocks is still open: a sweep that leaves it to its pilot, and
+        nobody has chosen yet."""
+        return self.header().sweep.auto_blocks and not self._added()
+
+    def add_blocks(self, blocks: Sequence[Block], why: str) -> None:
+        """Plan more runs, behind all others; also none, which settles that there will be none."""
+        folder = self.folder / "blocks"
+        folder.mkdir(exist_ok=True)
+        number = len(list(folder.glob("[0-9]*.json")))
+        document = encode.to_json(_Added(tuple(blocks), why))
+        files.write_json(folder / f"{number:04d}.json", {"schema": migrate.SCHEMA, **document})
+
+    def _added(self) -> list[_Added]:
+        paths = sorted((self.folder / "blocks").glob("[0-9]*.json"))
+        return [_decode(_Added, _read(path, "blocks"), path) for path in paths]
 
     def environments(self) -> tuple[Environment, ...]:
         """In the order in which they were taken."""

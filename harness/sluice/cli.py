@@ -1,6 +1,7 @@
 """The command line: ``sluice plan | run | report | doctor | list | vm``.
 
-Exit codes: 0 fine, 1 tool error, 2 wrong usage (argparse), 5 nothing ran, 130 interrupted.
+Exit codes: 0 fine, 1 an error of the tool or of its use, 2 to 5 verdicts (`sluice.verdicts.exits`),
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
+from typing import NoReturn
 
 from sluice import __version__, commands, paths, tuning_cli
 from sluice.aa import cli as aa_cli
 from sluice.errors import SluiceError
+from sluice.verdicts import cli as verdicts_cli
 from sluice.vm import cli as vm_cli
 
 
@@ -54,9 +57,18 @@ def _explained(error: OSError) -> str:
     return " ".join(f"{what}: {cure}".split())
 
 
+class _Parser(argparse.ArgumentParser):
+    """Wrong use ends with 1: argparse's own 2 means regressed here."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong and end."""
+        self.print_usage(sys.stderr)
+        self.exit(1, f"{self.prog}: {message}\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """The grammar of the command line."""
-    top = argparse.ArgumentParser(
+    top: argparse.ArgumentParser = _Parser(
         prog="sluice", description="Sweeps tunables of fio jobs, keeps every run and reports."
     )
     top.add_argument("--version", action="version", version=f"sluice {__version__}")
@@ -122,6 +134,7 @@ def parser() -> argparse.ArgumentParser:
     one.set_defaults(verb=commands.list_command)
 
     aa_cli.add(verbs, _run)
+    verdicts_cli.add(verbs, _run)
     vm_cli.add(verbs)
     tuning_cli.add(verbs)
     return top

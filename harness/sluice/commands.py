@@ -157,6 +157,9 @@ def _checked(arguments: argparse.Namespace, fio: Fio, data: DataFolder) -> tuple
     placement = prepare.place(loaded, data)
     loaded = knobbed.look(loaded, placement.path)
     prepare.check_cells(loaded, placement, data, fio, arguments.destructive)
+    if arguments.blocks:
+        info = dataclasses.replace(loaded.info, auto_blocks=False)
+        loaded = dataclasses.replace(loaded, info=info)
     driver.check(loaded, placement, data, arguments.destructive)
     return loaded, placement
 
@@ -294,7 +297,7 @@ def _unfinished(store: Store) -> Campaign:
         except SluiceError as error:
             _left_out(error)
             continue
-        if not campaign.finished().issuperset(range(planned)):
+        if campaign.undecided or not campaign.finished().issuperset(range(planned)):
             return campaign
     raise SluiceError(f"{store.root}: no unfinished campaign; `sluice list` has all")
 

@@ -18,7 +18,7 @@ SCHEMA = 1
 
 Step = Callable[[str, dict[str, Any]], dict[str, Any]]
 """(kind of document, document of version n) -> document of version n + 1; the kind is ``campaign``,
-``environment``, ``step`` or ``run``."""
+``environment``, ``step``, ``blocks`` or ``run``."""
 
 STEPS: dict[int, Step] = {}
 """By the version that a step starts from. A schema change adds one line here and one above."""

@@ -225,6 +225,7 @@ class SweepInfo:
     workloads: tuple[Workload, ...]
     gates: tuple[Gate, ...]
     blocks: int
+    """Those of the sweep itself, without the ones that measured a value again."""
     runtime_s: float
     ramp_s: float
     latency: str = "clat"
@@ -239,6 +240,8 @@ class SweepInfo:
     """Knobs of the kernel that are the same in every cell -> text."""
     timeline: str = "none"
     """What is kept of the inside of a run: a `timeline.Kind`."""
+    auto_blocks: bool = False
+    """The number of blocks is chosen from the spread of the first ones."""
     toml_text: str = ""
     """The sweep file, byte for byte."""
 

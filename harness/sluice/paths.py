@@ -44,3 +44,8 @@ def default_data() -> Path:
 def sweeps() -> Path:
     """The sweep files that come with the project."""
     return project_root() / "jobs" / "sweeps"
+
+
+def acks() -> Path:
+    """The known differences that come with the project; may not exist."""
+    return project_root() / "jobs" / "acks.toml"

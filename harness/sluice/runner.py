@@ -72,6 +72,13 @@ def _locked(session: Session, progress: Progress) -> None:
     ended = session.store.runs(campaign)
     todo = plan.remaining(header.blocks, ended, session.retry)
     _runs(session, header, todo, progress)
+    if campaign.undecided:
+        from sluice.verdicts import stages  # takes the statistics, which else no run needs
+
+        progress.say(stages.settle(session.store, campaign))
+        header = campaign.header()
+        todo = plan.remaining(header.blocks, session.store.runs(campaign))
+        _runs(session, header, todo, progress)
 
 
 def _runs(session: Session, header: Results, todo: list[plan.Item], progress: Progress) -> None:

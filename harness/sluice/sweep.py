@@ -78,6 +78,7 @@ def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
         workloads=workloads,
         gates=file.gates,
         blocks=file.blocks,
+        auto_blocks=file.auto_blocks,
         runtime_s=file.runtime_s,
         ramp_s=file.ramp_s,
         latency=file.latency,

@@ -52,6 +52,9 @@ HARNESS_OPTIONS = frozenset(
 )
 """What the harness sets for every run, so a sweep can't vary it as an option."""
 
+AUTO = "auto"
+PILOT = 5
+"""Blocks of the first stage of ``blocks = "auto"``."""
 DEFAULT_GATES = ("iops", "lat_p99", "cpu_us")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
@@ -76,6 +79,7 @@ def parse(path: Path, text: str, document: dict[str, Any]) -> SweepFile:
     axes = _axes(table)
     options = _options(table)
     workloads = _workloads(table, folder, job)
+    auto_blocks = document.get("blocks") == AUTO and table.any("blocks") == AUTO
     sweep = SweepFile(
         path=path,
         text=text,
@@ -83,7 +87,8 @@ def parse(path: Path, text: str, document: dict[str, Any]) -> SweepFile:
         question=question,
         engine=table.text("engine", "sluice"),
         fio=table.optional_text("fio"),
-        blocks=table.whole("blocks", 10, 1, 1000),
+        blocks=PILOT if auto_blocks else table.whole("blocks", 10, 1, 1000),
+        auto_blocks=auto_blocks,
         runtime_s=runtime_s,
         ramp_s=ramp_s,
         timeout_s=_seconds(table, "timeout", f"{2 * (runtime_s + ramp_s) + 60}s"),

@@ -102,3 +102,5 @@ class SweepFile:
     steady: SteadyRule | None = None
     timeline: str = "rate"
     """A `timeline.Kind`."""
+    auto_blocks: bool = False
+    """``blocks = "auto"``; then :attr:`blocks` are the pilot's."""

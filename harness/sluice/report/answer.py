@@ -16,13 +16,27 @@ from sluice.report.words import plural
 from sluice.stats import LEVEL, Comparison, Verdict
 from sluice.verdicts.family import Comparisons, gates_of
 
-__all__ = ["Answer", "answer", "comparison_table", "metric_name", "sort_by_effect", "where"]
+__all__ = [
+    "Answer",
+    "answer",
+    "comparison_table",
+    "metric_name",
+    "sort_by_effect",
+    "verdict_table",
+    "where",
+]
 
 _FEW = 3
 """Up to so many comparisons of a metric are named one by one."""
 _SOUND = 5
 """Blocks from which on an interval is mostly the noise's width: Student's factor for 95 % is 12.7
 with two blocks, 4.3 with three, 2.8 with five, 2.0 with many."""
+
+_COLUMNS = (
+    "Seen: the smallest change for the worse that would have been called in 80 of 100 such sweeps. "
+    "q: the probability of so large a difference by chance, corrected for the number of "
+    "comparisons; 1 where the estimate is within the margin."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +86,12 @@ def answer(readings: Readings, found: Comparisons) -> Answer:
 
 
 def comparison_table(found: Comparisons, rows: Sequence[Comparison]) -> Table:
-    """Each ratio with its interval and what follows from it."""
+    """Each ratio to the reference with its interval and what follows from it."""
+    return verdict_table(rows, f"Ratio to {found.axis.name}={found.base}." if found.axis else "")
+
+
+def verdict_table(rows: Sequence[Comparison], note: str) -> Table:
+    """The same of any comparisons; `note` says of what to what the ratios are."""
     axes = list(rows[0].cell.values) if rows else []
     body = tuple(
         (
@@ -88,27 +107,12 @@ def comparison_table(found: Comparisons, rows: Sequence[Comparison]) -> Table:
         )
         for row in rows
     )
-    note = f"Ratio to {found.axis.name}={found.base}. " if found.axis else ""
-    note += (
-        "Seen: the smallest change for the worse that would have been called in 80 of 100 such "
-        "sweeps. q: the probability of so large a difference by chance, corrected for the number "
-        "of comparisons; 1 where the estimate is within the margin."
-    )
+    figures = ("ratio [interval]", "margin", "seen", "q", "blocks")
     return Table(
-        (
-            "workload",
-            *axes,
-            "metric",
-            "ratio [interval]",
-            "margin",
-            "seen",
-            "q",
-            "blocks",
-            "verdict",
-        ),
+        ("workload", *axes, "metric", *figures, "verdict"),
         body,
         frozenset((*range(2 + len(axes)), 7 + len(axes))),
-        note,
+        f"{note} {_COLUMNS}".strip(),
     )
 
 
