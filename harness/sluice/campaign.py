@@ -36,6 +36,8 @@ from sluice.lock import Lock
 from sluice.model import Block, Environment, Results, Run, Step
 
 HEADER = "campaign.json"
+GUESTS = "sluice vm sweep"
+"""How the command of a campaign begins that ran in guests; it keeps all that resuming needs."""
 _FOR_RESUME = ("--fio", "--data", "--destructive")
 """Flags that a campaign doesn't keep, so resuming it takes them again."""
 
@@ -74,11 +76,18 @@ class _Added:
             words += ["--store", str(store)]
         with contextlib.suppress(SluiceError, ValueError):  # unreadable: then resuming says so
             given = shlex.split(self.header().command)
+            if self.in_guests:
+                words[:2], given = GUESTS.split(), []
             for flag, value in itertools.pairwise(given):
                 if flag in _FOR_RESUME:
                     words += [flag, value]
             words += ["--tune"] if "--tune" in given else []
         return shlex.join(words)
+
+    @property
+    def in_guests(self) -> bool:
+        """Whether its runs were made in virtual machines of the harness's."""
+        return self.header().command.startswith(f"{GUESTS} ")
 
     @classmethod
     def create(cls, folder: Path, header: Results) -> Campaign:

@@ -112,6 +112,10 @@ def _resume(arguments: argparse.Namespace) -> int:
     fio = Fio(arguments.fio)
     store = Store(Path(arguments.store))
     campaign = store.find(arguments.resume) if arguments.resume else _unfinished(store)
+    if campaign.in_guests:
+        raise SluiceError(
+            f"{campaign.name}: ran in guests: go on with `{campaign.resume_command}`"
+        )
     results = store.load(campaign)
     loaded, placement = prepare.reopen(results, fio)
     first = results.environments[0].values if results.environments else {}

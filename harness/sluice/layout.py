@@ -33,17 +33,17 @@ def lay_out(fio: Fio, job: JobFile, placement: Placement, data: DataFolder) -> b
         raise SluiceError(
             f"{placement.path}: not in {data.path}: the harness fills only files of its own"
         )
-    filler = _filler(job)
+    made = filler(job)
     note = data.path / _NOTE
     done = _notes(note)
-    text = filler.render()
+    text = made.render()
     key = f"{placement.path.name} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    if key in done and _all_there(filler, placement):
+    if key in done and _all_there(made, placement):
         return False
     script = data.path / f"{placement.path.name}.layout.fio"
     output = data.path / f"{placement.path.name}.layout.txt"
     try:
-        _check_room(filler, placement)
+        _check_room(made, placement)
         if not placement.shared:
             placement.path.mkdir(exist_ok=True)
         script.write_text(text, encoding="utf-8")
@@ -75,7 +75,7 @@ def lay_out(fio: Fio, job: JobFile, placement: Placement, data: DataFolder) -> b
     return True
 
 
-def _filler(job: JobFile) -> JobFile:
+def filler(job: JobFile) -> JobFile:
     """The same files, written once from beginning to end."""
     common = Section(
         GLOBAL,
@@ -114,16 +114,16 @@ def _size(section: Section) -> float:
         ) from error
 
 
-def _bytes(filler: JobFile) -> float:
-    return sum(_size(section) for section in filler.jobs)
+def _bytes(made: JobFile) -> float:
+    return sum(_size(section) for section in made.jobs)
 
 
-def _check_room(filler: JobFile, placement: Placement) -> None:
+def _check_room(made: JobFile, placement: Placement) -> None:
     folder = placement.path.parent
     room = os.statvfs(folder)
     free = room.f_bavail * room.f_frsize
     have = _present(placement)
-    need = _bytes(filler) - have
+    need = _bytes(made) - have
     if need > free:
         raise SluiceError(
             f"{folder}: {free // 2**20} MiB free, the test files need "
@@ -143,7 +143,7 @@ def _present(placement: Placement) -> float:
     return float(sum(file.stat().st_blocks * 512 for file in found if file.is_file()))
 
 
-def _all_there(filler: JobFile, placement: Placement) -> bool:
+def _all_there(made: JobFile, placement: Placement) -> bool:
     """Whether the files are still as large as they were made: somebody may have cleaned up."""
     found = (
         [placement.path]
@@ -153,7 +153,7 @@ def _all_there(filler: JobFile, placement: Placement) -> bool:
         else []
     )
     sizes = sum(file.stat().st_size for file in found if file.is_file())
-    return sizes >= _bytes(filler) > 0
+    return sizes >= _bytes(made) > 0
 
 
 def _notes(note: Path) -> list[str]:

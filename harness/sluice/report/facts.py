@@ -15,6 +15,15 @@ __all__ = ["Fact", "environment_table", "header", "notices"]
 UNKNOWN = "not recorded"
 _FLEETING = "now."
 """Keys that differ from one moment to the next by nature (load, temperature)."""
+_GUEST = {
+    False: "Virtual: ratios only. The runs were made in an emulated guest: which of two is cheaper "
+    "may carry over, how fast either is doesn't.",
+    True: "Virtual: ratios only. One nanosecond of the guest's clock is one instruction: figures "
+    "tell what software costs, without caches, devices and waiting. Between boots they repeat to "
+    "the last digit; each block is a guest that was perturbed on purpose (tick phase, seed, layout "
+    "of memory), and an effect no larger than the spread between blocks is layout.",
+}
+"""By whether the clock is the virtual one."""
 _BARE_METAL = frozenset(("none", "no", "false", "physical"))
 
 
@@ -61,7 +70,10 @@ def notices(results: Results) -> tuple[str, ...]:
     """What limits the use of every figure, said before any of them."""
     found: list[str] = []
     virtual = _virtual(_first(results))
-    if virtual:
+    clock = _first(results).get("guest.clock")
+    if clock:
+        found.append(_GUEST[clock == "virtual"])
+    elif virtual:
         found.append(
             f"Virtual machine or container ({virtual}): others share the hardware. Ratios "
             "within this report may carry over; absolute figures don't."

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
+from sluice import paths
 from sluice.errors import SluiceError
 from sluice.units import parse_seconds, parse_size
 from sluice.vm import accel, nullblk
@@ -24,6 +26,8 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Runs a command in a guest. Files that the command line names are carried in.",
     )
     add_machine(one)
+    option = one.add_argument
+    option("--timeout", default="10m", metavar="TIME", help="then it is ended (default 10m)")
     one.add_argument(
         "--carry",
         action="append",
@@ -34,9 +38,29 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     one.add_argument(
         "--out", type=Path, metavar="FOLDER", help="where files of the guest's /out go"
     )
-    one.add_argument("--replicas", type=int, default=1, metavar="N", help=_REPLICAS)
     one.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
     one.set_defaults(verb=_run)
+
+    one = inner.add_parser(
+        "sweep",
+        help="a sweep in guests, results in the store like a host's",
+        description="Runs a sweep in guests, one for each block, and keeps it like a host's.",
+    )
+    one.add_argument("sweep", nargs="?", help="a sweep file, or the name of one in jobs/sweeps")
+    add_machine(one, replicas=0)
+    one.add_argument("--runtime", help="instead of the sweep file's, e.g. 200ms")
+    one.add_argument("--order-seed", type=int, metavar="N", help="draw the order from this seed")
+    one.add_argument("--resume", metavar="CAMPAIGN", help="go on where a campaign stopped")
+    one.add_argument("--retry-failed", action="store_true", help="with --resume: failed runs too")
+    one.add_argument("--dry-run", action="store_true", help="print the plan; boot nothing")
+    one.add_argument("--fio", default="fio", help="the fio program, which is carried in")
+    one.add_argument(
+        "--store",
+        default=str(paths.default_store()),
+        metavar="FOLDER",
+        help="where results are kept",
+    )
+    one.set_defaults(verb=_sweep)
 
     one = inner.add_parser("list", help="kernels that are cached or on offer, guests that run")
     one.set_defaults(verb=_list)
@@ -45,7 +69,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 _REPLICAS = "with --clock=virtual: so many guests, each with another tick phase, seed and layout"
 
 
-def add_machine(one: argparse.ArgumentParser) -> None:
+def add_machine(one: argparse.ArgumentParser, replicas: int = 1) -> None:
     """The options that say what the guest is."""
     group = one.add_argument_group("the guest")
     option = group.add_argument
@@ -64,9 +88,9 @@ def add_machine(one: argparse.ArgumentParser) -> None:
     option("--clock", choices=[one.value for one in Clock], default="real", help=_CLOCK)
     option("--seed", type=int, default=1, metavar="N", help="of the virtual clock's randomness")
     option("--accel", choices=accel.CHOICES, default="auto", help="auto: KVM where it works")
+    option("--replicas", type=int, default=replicas, metavar="N", help=_REPLICAS)
     option("--append", default="", metavar="WORDS", help="more of the kernel's command line")
     option("--console", action="store_true", help="show the guest's console")
-    option("--timeout", default="10m", metavar="TIME", help="then the guest is ended (default 10m)")
     option("--destructive", action="append", default=[], metavar="FILE",
            help="let the guest change this --image; may be repeated")  # fmt: skip
 
@@ -110,8 +134,31 @@ def _run(arguments: argparse.Namespace) -> int:
 
     if arguments.command[:1] == ["--"]:
         arguments.command = arguments.command[1:]
-    arguments.timeout = _seconds(arguments.timeout)
+    arguments.timeout = _seconds(arguments.timeout, "--timeout")
     return run.run(arguments, machine_of(arguments))
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    from sluice.vm import sweep
+
+    if (arguments.sweep is None) == (arguments.resume is None):
+        raise SluiceError("vm sweep: name a sweep, or a campaign with --resume")
+    if arguments.replicas < 0:
+        raise SluiceError(f"--replicas {arguments.replicas}: must be at least 1")
+    if arguments.resume is not None:
+        again = _parser().parse_args(sweep.command_of(arguments))
+        again.runtime = _seconds(again.runtime, "--runtime") if again.runtime else None
+        return sweep.resume(arguments, again, machine_of(again))
+    arguments.given = sys.argv[sys.argv.index("sweep") + 1 :]
+    arguments.runtime = _seconds(arguments.runtime, "--runtime") if arguments.runtime else None
+    return sweep.sweep(arguments, machine_of(arguments))
+
+
+def _parser() -> argparse.ArgumentParser:
+    """A parser of the words behind ``vm``."""
+    top = argparse.ArgumentParser()
+    add(top.add_subparsers())
+    return top
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -127,11 +174,11 @@ def _mib(text: str, where: str) -> int:
         raise SluiceError(f"{where}: {error}") from error
 
 
-def _seconds(text: str) -> float:
+def _seconds(text: str, where: str) -> float:
     try:
         seconds = parse_seconds(text)
     except ValueError as error:
-        raise SluiceError(f"--timeout: {error}") from error
+        raise SluiceError(f"{where}: {error}") from error
     if seconds <= 0:
-        raise SluiceError("--timeout 0: a guest without a bound may hang for ever: give it one")
+        raise SluiceError(f"{where} {text}: must be more than 0")
     return seconds

@@ -88,6 +88,16 @@ class Machine:
             *(f"/dev/nullb{number}" for number in range(len(self.null_blk))),
         )
 
+    def mib_of(self, device: str) -> int:
+        """The size of one of :attr:`devices`, in MiB."""
+        nvme = self.nvme + len(self.images)
+        number = self.devices.index(device)
+        if number < self.nvme:
+            return self.nvme_mib
+        if number < nvme:
+            return self.images[number - self.nvme].stat().st_size >> 20
+        return int(self.null_blk[number - nvme].get("size"))
+
     @property
     def wanted_modules(self) -> tuple[str, ...]:
         """Modules by name; those that the kernel has built in need no loading."""

@@ -98,3 +98,42 @@ counts() {
     echo "stat ${device##*/} $line" >>"$1"
   done
 }
+
+# lay_out JOB: writes test files in full.
+lay_out() {
+  mkdir -p /run/fill
+  cd /run/fill
+  fio --eta=never "$1" >out 2>&1 || refuse "fio can't lay out the files: $(grep -v '^$' out | head -n 1)"
+  cd /
+}
+
+# fio_warm JOB...: a run of the first job, for what only the first program of a guest pays.
+fio_warm() {
+  (cd "${1%/*}" && fio --output-format=json+ --output=/run/warm --eta=never "$1" >/dev/null 2>&1 </dev/null)
+}
+
+# fio_run NUMBER real|virtual [OPTION...]: one run of a sweep, in its folder. With the virtual clock a
+# shorter one goes before it, whose start and end are taken off.
+fio_run() {
+  local number=$1 clock=$2 status file
+  shift 2
+  if [ "$clock" = virtual ]; then
+    counts counts-0
+    fio --output-format=json+ --output=short.json --eta=never "$@" short.fio >/dev/null 2>&1 </dev/null
+    counts counts-1
+    counts counts-2
+  fi
+  fio --output-format=json+ --output=fio.json --eta=never "$@" job.fio \
+    >stdout.txt 2>stderr.txt </dev/null
+  status=$?
+  [ "$clock" = real ] || counts counts-3
+  for file in *; do
+    case $file in
+      job.fio | short.fio) ;;
+      *) [ ! -s "$file" ] || frame "$file" "$file" ;;
+    esac
+  done
+  cd /
+  rm -rf "/runs/$number"
+  word done "$status"
+}
