@@ -9,34 +9,17 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
-from sluice import block, describe, env, kvm, paths
+from sluice import block, describe, env, kvm, paths, quiet
 from sluice.errors import SluiceError
+from sluice.finding import Finding, Level
 from sluice.fiocli import Fio
+
+__all__ = ["Finding", "Level", "examine"]
 
 MEMLOCK_WANTED = 64 * 2**20
 """Registered buffers of one job: depth 256 of 128 KiB is 32 MiB; twice that for the rest."""
-
-
-class Level(StrEnum):
-    """How bad a finding is."""
-
-    OK = "ok"
-    WARN = "warn"
-    FAIL = "fail"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the doctor's."""
-
-    subject: str
-    level: Level
-    text: str
-    cure: str = ""
 
 
 def examine(fio_program: str, data: Path) -> Iterator[Finding]:
@@ -48,9 +31,13 @@ def examine(fio_program: str, data: Path) -> Iterator[Finding]:
         _memlock,
         _cpus,
         _virtual,
-        _governor,
+        quiet.governor,
+        quiet.interrupts,
+        quiet.sleep_states,
+        quiet.knobs,
         _devices,
         lambda: _data(data),
+        lambda: quiet.identity(fio_program, data),
         _kvm,
     ]
     for check in checks:
@@ -174,26 +161,6 @@ def _virtual() -> Iterator[Finding]:
             Level.WARN,
             f"virtual ({kind}): ratios count, levels don't",
             "publish absolute figures from bare metal only",
-        )
-
-
-def _governor() -> Iterator[Finding]:
-    governors = env.governors()
-    if not governors:
-        yield Finding(
-            "governor",
-            Level.WARN,
-            "the kernel sets no frequency here, so none is fixed",
-            "on a virtual machine nothing; else load the cpufreq driver",
-        )
-    elif governors == ["performance"]:
-        yield Finding("governor", Level.OK, "performance")
-    else:
-        yield Finding(
-            "governor",
-            Level.WARN,
-            f"{', '.join(governors)}: the clock varies",
-            "cpupower frequency-set -g performance",
         )
 
 

@@ -144,6 +144,7 @@ def cpu_facts() -> Iterator[tuple[str, str]]:
     yield "cpu.model", _cpuinfo("model name")
     yield "cpu.count", str(os.cpu_count() or "")
     yield "cpu.allowed", str(len(os.sched_getaffinity(0)))
+    yield "cpu.affinity", _status("Cpus_allowed_list")
     yield "cpu.numa_nodes", read("/sys/devices/system/node/online")
     yield "cpu.microcode", _cpuinfo("microcode")
     yield "cpu.governor", ",".join(governors())
@@ -221,6 +222,15 @@ def _load() -> Iterator[tuple[str, str]]:
         text = read(path)
         if text.lstrip("-").isdigit():  # a zone that is switched off can't be read
             yield f"now.temperature.{path.parent.name}", f"{int(text) / 1000:.1f}"
+
+
+def _status(key: str) -> str:
+    """A line of what the kernel says about this process, whose children inherit it."""
+    for line in read("/proc/self/status").splitlines():
+        name, _, value = line.partition(":")
+        if name == key:
+            return value.strip()
+    return ""
 
 
 def _cpuinfo(key: str) -> str:

@@ -194,6 +194,7 @@ def test_a_real_device_is_put_back_wherever_the_harness_is_killed(loop: Disk, st
     other = next((one for one in offered if one != "none"), None)
     if other is None or not kernel.writable(queue / "scheduler"):
         pytest.skip("this kernel has one scheduler only, or this user may not choose")
+    usual = kernel.read(queue / "nr_requests")
     kernel.write(queue / "nr_requests", "96")
     watched = ("scheduler", "nr_requests", "read_ahead_kb", "wbt_lat_usec")
     before = {name: kernel.read(queue / name) for name in watched}
@@ -209,6 +210,7 @@ def test_a_real_device_is_put_back_wherever_the_harness_is_killed(loop: Disk, st
         assert {name: kernel.read(queue / name) for name in watched} == before, step
     assert step > 10
     assert {name: kernel.read(queue / name) for name in watched} == before
+    kernel.write(queue / "nr_requests", usual)
 
 
 def test_the_real_kernel_clamps_and_refuses(loop: Disk, state: State) -> None:

@@ -34,6 +34,8 @@ from sluice.units import show_seconds
 LAID_OUT = "layout"
 """Kind of the step that says: own files were made anew, so what was done before is void."""
 
+_KINDS = {"seq_fill": "sequential", "random": "random"}
+
 
 @dataclass(frozen=True, slots=True)
 class Conditioner:
@@ -109,8 +111,8 @@ class _Filling:
             slowest = max(slowest, (time.monotonic() - begin) / max(one.size, 1))
             to_go = slowest * sum(later.size for later in parts[count:])
             self._progress.say(
-                f"precondition: {one.kind.replace('_', ' ')} {count} of {len(parts)} "
-                f"({show_seconds(to_go)} to go)"
+                f"precondition: fill {count} of {len(parts)}, {_KINDS[one.kind]} "
+                f"(at most {show_seconds(to_go)} to go)"
             )
 
     def _purge(self, wanted: Precondition) -> None:
