@@ -25,7 +25,7 @@ unsigned first_of(ClassMask classes, May may) noexcept {
 }  // namespace
 
 unsigned ClassPicker::pick(ClassMask waiting) const noexcept {
-  if (waiting == 0 || active_total_ >= limits_.max_active) return kIoClasses;
+  if (waiting == 0 || active_total_ >= max_active_) return kIoClasses;
   const auto below_min = [this](unsigned c) { return active_[c] < now_[c].min_active; };
   const auto below_max = [this](unsigned c) { return active_[c] < now_[c].max_active; };
   const ClassMask up_to_last = class_bit(last_ + 1) - 1;
@@ -39,11 +39,8 @@ std::uint32_t ClassPicker::interactive() const noexcept {
   return active_total_ - active_[kScrub] - active_[kRebuild];
 }
 
-SLUICE_NOINLINE bool ClassPicker::pass_yielding(unsigned c) noexcept {
-  if (!background_.on() || active_total_ >= limits_.max_active ||
-      active_[c] >= now_[c].max_active) {
-    return false;
-  }
+SLUICE_NOINLINE bool ClassPicker::pass_watched(unsigned c) noexcept {
+  if (active_total_ >= max_active_ || active_[c] >= now_[c].max_active) return false;
   take(c);
   return true;
 }
@@ -68,7 +65,13 @@ bool ClassPicker::above_limits() const noexcept {
 
 void ClassPicker::set_limits(const QueueLimits& limits) noexcept {
   limits_ = limits;
+  max_active_ = limits.max_active;
   background_.configure(limits.background);
+  refresh();
+}
+
+void ClassPicker::watch(bool on) noexcept {
+  watched_ = on;
   refresh();
 }
 
@@ -81,7 +84,7 @@ void ClassPicker::refresh() noexcept {
   now_ = limits_.classes;
   now_[kAsyncWrite].max_active = scaled_write_max(now_[kAsyncWrite], limits_.dirty, dirty_);
   for (unsigned c = 0; c < kIoClasses; ++c) {
-    pass_below_[c] = background_.on() ? 0 : now_[c].max_active;
+    pass_below_[c] = watched_ || background_.on() ? 0 : now_[c].max_active;
   }
   if (background_.on()) refresh_background();
 }

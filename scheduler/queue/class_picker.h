@@ -45,12 +45,17 @@ class ClassPicker {
 
   /// True, and counts one of class `c` active, if no limit is reached. For when nothing waits.
   bool pass(unsigned c) noexcept {
-    if (active_total_ >= limits_.max_active || active_[c] >= pass_below_[c]) {
-      return pass_yielding(c);
-    }
+    if (active_total_ >= max_active_ || active_[c] >= pass_below_[c]) return pass_watched(c);
     count(c);
     return true;
   }
+  /// As pass(), but false where more is to be done for it than to count: then ask pass_watched().
+  bool pass_unwatched(unsigned c) noexcept {
+    if (active_total_ >= max_active_ || active_[c] >= pass_below_[c]) return false;
+    count(c);
+    return true;
+  }
+  bool pass_watched(unsigned c) noexcept;
 
   /// One of class `c` is active no more. Requires one active.
   void done(unsigned c) {
@@ -63,6 +68,8 @@ class ClassPicker {
 
   /// May be called with I/O active, and then lets what was refused go: ask pick() again.
   void set_limits(const QueueLimits& limits) noexcept;
+  /// From now on pass_unwatched() is always false.
+  void watch(bool on) noexcept;
   /// Dirty data has grown or shrunk. As set_limits().
   void set_dirty(const DirtyData& dirty) noexcept;
 
@@ -83,18 +90,19 @@ class ClassPicker {
   }
   /// Kept by nobody, so that it costs nothing while no class yields.
   std::uint32_t interactive() const noexcept;
-  bool pass_yielding(unsigned c) noexcept;
   void note_issue(unsigned c) noexcept;
   void note_end(unsigned c) noexcept;
   void refresh() noexcept;
   void refresh_background() noexcept;
 
   std::uint32_t active_total_ = 0;
+  std::uint32_t max_active_ = 0;    ///< of limits_, where the hot path looks
   unsigned last_ = kIoClasses - 1;  ///< class last issued from, where the min pass resumes
   std::array<std::uint32_t, kIoClasses> active_{};
-  /// The maximum of the moment, or 0 where more than a look at it is needed.
+  /// The maximum of the moment; or 0, to send those who pass to pass_watched().
   std::array<std::uint32_t, kIoClasses> pass_below_{};
   Background background_;
+  bool watched_ = false;
   std::array<ClassLimits, kIoClasses> now_{};
   QueueLimits limits_;
   DirtyData dirty_;

@@ -5,12 +5,18 @@ namespace sluice {
 void ClassPolicy::configure() {
   const QueueLimits& limits = picker_.limits();
   aggregator_.configure(limits.aggregation);
-  sorting_ = limits.by_offset;
+  picker_.watch(limits.by_offset);
   for (unsigned c = 0; c < kIoClasses; ++c) {
-    lines_[c].configure({.by_offset = sorting_ && may_sort(static_cast<IoClass>(c)),
+    lines_[c].configure({.by_offset = limits.by_offset && may_sort(static_cast<IoClass>(c)),
                          .bucket_bits = limits.bucket_bits,
                          .any_may_leave = aggregator_.on()});
   }
+}
+
+SLUICE_NOINLINE bool ClassPolicy::pass_watched(const Request& request) {
+  if (!picker_.pass_watched(index(request))) return false;
+  position_ = request.offset + request.length;
+  return true;
 }
 
 void ClassPolicy::leave_line(Request& request) {

@@ -40,10 +40,8 @@ class ClassPolicy {
   /// True, and counts the request active, if it may go at once without overtaking anybody: nothing
   /// waits at all and no limit is reached. What next() would decide, without the list.
   bool pass(const Request& request) {
-    if (waiting_mask_ != 0 || !picker_.pass(index(request))) return false;
-    if (sorting_) [[unlikely]]
-      position_ = request.offset + request.length;
-    return true;
+    if (waiting_mask_ != 0) return false;
+    return picker_.pass_unwatched(index(request)) || pass_watched(request);
   }
 
   /// A request of the class has left the device (an aggregate: once, in its head's class). Requires
@@ -72,6 +70,7 @@ class ClassPolicy {
     return static_cast<unsigned>(request.io_class);
   }
   void configure();
+  bool pass_watched(const Request& request);
   void leave_line(Request& request);
   void note_emptied(unsigned c) noexcept {
     if (lines_[c].empty()) waiting_mask_ &= ~class_bit(c);
@@ -81,8 +80,7 @@ class ClassPolicy {
   ClassMask waiting_mask_ = 0;
   std::uint32_t waiting_total_ = 0;
   ClassPicker picker_;
-  bool sorting_ = false;        ///< some line is by offset
-  std::uint64_t position_ = 0;  ///< end of what was issued last
+  std::uint64_t position_ = 0;  ///< end of what was issued last; kept if some line is by offset
   std::array<WaitingLine, kIoClasses> lines_;
   Aggregator aggregator_;
 };
