@@ -5,6 +5,7 @@
 #include "engine/devices/delay.h"
 #include "engine/devices/model.h"
 #include "engine/devices/null.h"
+#include "engine/devices/rotational.h"
 #include "engine/devices/uring.h"
 #include "scheduler/base/units.h"
 
@@ -41,8 +42,8 @@ std::string DeviceRegistry::channel_kind(const Tunables& tunables) const {
   return kind;
 }
 
-Result<DeviceHandle> DeviceRegistry::open(const Tunables& tunables) {
-  auto handle = open_kind(tunables);
+Result<DeviceHandle> DeviceRegistry::open(const Tunables& tunables, const std::string& path) {
+  auto handle = open_kind(tunables, path);
   if (!handle) return handle;
   const DelayConfig delay = delay_config(tunables);
   auto& channels = handle.value().channels;
@@ -53,12 +54,17 @@ Result<DeviceHandle> DeviceRegistry::open(const Tunables& tunables) {
   return handle;
 }
 
-Result<DeviceHandle> DeviceRegistry::open_kind(const Tunables& tunables) const {
+Result<DeviceHandle> DeviceRegistry::open_kind(const Tunables& tunables,
+                                               const std::string& path) const {
   switch (tunables.device) {
-    case SLUICE_device_auto:
-      // What is behind the name is known to the fd; a file-backed device always needs its flush.
-      return DeviceHandle{std::make_shared<UringDevice>(DeviceLimits{}, DeviceCapabilities{}),
+    case SLUICE_device_auto: {
+      // What else is behind the name is known to the fd; a file-backed device always needs its
+      // flush.
+      DeviceCapabilities capabilities;
+      capabilities.rotational = is_rotational(path);
+      return DeviceHandle{std::make_shared<UringDevice>(DeviceLimits{}, capabilities),
                           std::make_shared<UringChannelFactory>()};
+    }
     case SLUICE_device_null:
       return DeviceHandle{std::make_shared<NullDevice>(), std::make_shared<NullChannelFactory>()};
     case SLUICE_device_model: {

@@ -17,11 +17,11 @@ class DeviceRegistry final : public DeviceSource {
   /// `model_bytes` is for tests: under ThreadSanitizer there is no room for that much.
   explicit DeviceRegistry(const Clock& clock, std::uint64_t model_bytes = kModelBytes)
       : clock_(clock), model_bytes_(model_bytes) {}
-  Result<DeviceHandle> open(const Tunables& tunables) override;
+  Result<DeviceHandle> open(const Tunables& tunables, const std::string& path) override;
   std::string channel_kind(const Tunables& tunables) const override;
 
  private:
-  Result<DeviceHandle> open_kind(const Tunables& tunables) const;
+  Result<DeviceHandle> open_kind(const Tunables& tunables, const std::string& path) const;
 
   const Clock& clock_;
   const std::uint64_t model_bytes_;

@@ -29,6 +29,7 @@ struct DeviceCapabilities {
   bool trim = true;
   bool needs_file = true;   ///< requests carry a Target with an open fd
   bool stores_data = true;  ///< a read returns what was written
+  bool rotational = false;  ///< seeks cost time: the order by offset pays
 };
 
 /// Threads: any; immutable but for what a kind keeps inside behind its own lock.

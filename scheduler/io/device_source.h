@@ -19,7 +19,9 @@ struct DeviceHandle {
 class DeviceSource {
  public:
   virtual ~DeviceSource() = default;
-  virtual Result<DeviceHandle> open(const Tunables& tunables) = 0;
+  /// `path` is the file's resolved name, which need not exist yet; empty where only the way to open
+  /// channels is wanted.
+  virtual Result<DeviceHandle> open(const Tunables& tunables, const std::string& path) = 0;
   /// Devices of equal text share their channels: a job can have I/O on many of them by one.
   virtual std::string channel_kind(const Tunables& tunables) const = 0;
 };

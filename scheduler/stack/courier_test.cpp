@@ -153,8 +153,8 @@ TEST_P(Couriers, NothingIsCarriedForSessionsThatReap) {
 class NoChannelForTheCourier final : public DeviceSource {
  public:
   explicit NoChannelForTheCourier(const Clock& clock) : devices_(clock) {}
-  Result<DeviceHandle> open(const Tunables& tunables) override {
-    auto handle = devices_.open(tunables);
+  Result<DeviceHandle> open(const Tunables& tunables, const std::string& path) override {
+    auto handle = devices_.open(tunables, path);
     if (!handle) return handle.error();
     return DeviceHandle{handle.value().device, std::make_shared<Factory>(handle.value().channels)};
   }

@@ -33,7 +33,13 @@ json::object leaf_report(const Leaf& leaf) {
   const std::string_view kind = leaf.device().kind();
   json::object out{{"path", leaf.path()},
                    {"device", json::string_view(kind.data(), kind.size())},
+                   {"rotational", leaf.device().capabilities().rotational},
                    {"max_active", applied.max_active},
+                   {"order", applied.by_offset ? "offset" : "fifo"},
+                   {"nia_credit", applied.background.credit},
+                   {"nia_delay", applied.background.delay},
+                   {"aggregation_limit", applied.aggregation.size_bytes},
+                   {"read_gap_limit", applied.aggregation.read_gap_bytes},
                    {"limits", std::move(limits)}};
   for (auto& [key, value] : to_json(stats)) out[key] = value;
   return out;

@@ -376,7 +376,7 @@ TEST(SessionDeathTest, ARequestThatADeviceReturnsTwiceIsCaught) {
     const Tunables used = tunables({{"device", "null"}, {"bypass", "all"}});
     const auto channels = std::make_shared<TwiceFactory>();
     Courier courier(channels, clock);
-    Leaf leaf("a", "job", used, {}, devices.open(used).value());
+    Leaf leaf("a", "job", used, {}, devices.open(used, "a").value());
     SessionConfig config;
     config.depth = 4;
     config.tunables = used;

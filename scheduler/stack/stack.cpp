@@ -51,10 +51,10 @@ Result<Leaf*> Stack::join(const std::string& path, const Tunables& tunables,
     }
     return &leaf;
   }
-  auto limits = queue_limits(tunables);
-  if (!limits) return Error{limits.error().code, "job " + job + ": " + limits.error().message};
-  auto handle = devices_.open(tunables);
+  auto handle = devices_.open(tunables, key);
   if (!handle) return Error{handle.error().code, "job " + job + ": " + handle.error().message};
+  auto limits = queue_limits(tunables, handle.value().device->capabilities().rotational);
+  if (!limits) return Error{limits.error().code, "job " + job + ": " + limits.error().message};
   // One way to open channels for all leaves of a kind, so that a job can have many files.
   auto& channels = channels_[devices_.channel_kind(tunables)];
   if (channels == nullptr) channels = handle.value().channels;
@@ -70,7 +70,7 @@ Result<std::unique_ptr<Session>> Stack::open_session(const SessionConfig& config
   auto& channels = channels_[kind];
   if (channels == nullptr) {
     // No leaf yet: the files come later (read_iolog).
-    auto handle = devices_.open(config.tunables);
+    auto handle = devices_.open(config.tunables, "");
     if (!handle) return handle.error();
     channels = handle.value().channels;
   }

@@ -71,7 +71,7 @@ TempFile::~TempFile() {
 std::optional<std::string> io_uring_missing() {
   const MonotonicClock clock;
   DeviceRegistry devices(clock);
-  auto handle = devices.open(default_tunables());
+  auto handle = devices.open(default_tunables(), "");
   std::string note;
   auto channel = handle.value().channels->open({}, note);
   if (channel) return std::nullopt;
