@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sluice import fingerprint
 from sluice.model import Environment, Results
 from sluice.report.digits import THIN
 from sluice.report.readings import Readings
@@ -60,6 +61,7 @@ def header(readings: Readings) -> tuple[Fact, ...]:
         Fact("CPU", _cpu(values)),
         Fact("Machine", _machine(values)),
         Fact("Target", ", ".join(filter(None, parts))),
+        Fact("State", _state(results)),
         Fact("Method", method),
         Fact("Runs", f"{readings.ok_runs:,} of {results.planned_runs:,} planned ended well"),
         Fact("Seed", str(results.seed)),
@@ -82,10 +84,14 @@ def notices(results: Results) -> tuple[str, ...]:
         found.append("It was not recorded whether this machine is virtual.")
     if not results.complete:
         found.append("The sweep is not complete: some planned runs are missing.")
-    changed = sorted(_changed(results))
-    if changed:
+    changed = fingerprint.within(results)
+    hard = [one.text for one in changed if one.hard]
+    if hard:
+        found.append(f"Not comparable within itself: {'; '.join(hard)}.")
+    soft = [one.key for one in changed if not one.hard]
+    if soft:
         found.append(
-            f"The environment changed while the sweep ran: {', '.join(changed)}. See "
+            f"The environment changed while the sweep ran: {', '.join(soft)}. See "
             "the environment table."
         )
     return tuple(found)
@@ -99,12 +105,26 @@ def environment_table(results: Results) -> Table:
     rows = tuple(
         (key, *(moment.values.get(key, "\N{EN DASH}") for moment in moments)) for key in keys
     )
-    note = (
-        "Nothing but load and temperature changed while the sweep ran."
-        if len(results.environments) > 1 and not _changed(results)
-        else ""
-    )
-    return Table(head, rows, frozenset(range(len(head))), note)
+    notes = []
+    if len(results.environments) > 1 and not fingerprint.within(results):
+        notes.append("Nothing but load and temperature changed while the sweep ran.")
+    if results.environments:
+        missing = fingerprint.unknown(results.environments[0])
+        if missing:
+            notes.append(f"Not recorded, so nothing is told apart by it: {', '.join(missing)}.")
+    return Table(head, rows, frozenset(range(len(head))), " ".join(notes))
+
+
+def _state(results: Results) -> str:
+    """How the target was prepared, whether it was steady, and whether the machine was quiet."""
+    sweep, tuned = results.sweep, _first(results).get("tune.items", "off")
+    parts = [sweep.precondition.name if sweep.precondition else "not preconditioned"]
+    if sweep.steady is None:
+        parts.append("not shown to be steady")
+    else:
+        parts.append("transient" if results.transient else "steady")
+    parts.append("machine not tuned" if tuned == "off" else f"tuned: {tuned}")
+    return "; ".join(parts)
 
 
 def _distinct(environments: tuple[Environment, ...]) -> list[Environment]:
@@ -118,15 +138,6 @@ def _distinct(environments: tuple[Environment, ...]) -> list[Environment]:
         ):
             kept.append(environment)
     return kept
-
-
-def _changed(results: Results) -> set[str]:
-    first = _lasting(results.environments[0]) if results.environments else {}
-    return {
-        key
-        for environment in results.environments
-        for key, _ in first.items() ^ _lasting(environment).items()
-    }
 
 
 def _lasting(environment: Environment) -> dict[str, str]:
