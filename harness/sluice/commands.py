@@ -24,6 +24,7 @@ from sluice import (
     tune,
 )
 from sluice.aa import arms
+from sluice.aa.record import calibrated
 from sluice.campaign import Campaign
 from sluice.compose import Placement
 from sluice.conditioning import driver
@@ -247,7 +248,7 @@ def report_command(arguments: argparse.Namespace) -> int:
     results = store.load(campaign)
     folder = Path(arguments.out) if arguments.out else campaign.folder / "report"
     try:
-        page = report.write(results, folder)
+        page = report.write(results, folder, calibrated(store.root, results))
     except OSError as error:
         raise SluiceError(
             f"{error.filename or folder}: the report can't be written ({error.strerror}): free "

@@ -11,16 +11,19 @@ and takes no time of day: equal results give equal files.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 
+from sluice.aa.record import Record
 from sluice.model import Results
 
 __all__ = ["write"]
 
 
-def write(results: Results, out_dir: Path) -> Path:
+def write(results: Results, out_dir: Path, sessions: Sequence[Record] = ()) -> Path:
     """Write report.html, report.md, results.csv, results.json, sweep.toml and one SVG file for
     each chart into `out_dir`, which is made if missing. Returns the path of report.html.
+    `sessions` are what `sluice aa` measured on the machine of the results.
 
     Files of an earlier report are replaced, and SVG files that its results.json names and this one
     doesn't are removed; nothing else in the folder is touched. report.html comes last: where it is
@@ -33,7 +36,7 @@ def write(results: Results, out_dir: Path) -> Path:
     from sluice.report.page import build
     from sluice.report.tidy import csv_text
 
-    page = build(results)
+    page = build(results, sessions)
     files = {f"{chart.name}.svg": chart.drawing.alone for chart in page.charts}
     names = tuple(files)
     files |= {

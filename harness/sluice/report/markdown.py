@@ -40,7 +40,7 @@ def _render(page: Page, *, tables: bool) -> str:
     many = len(page.ratios.rows) > MAX_ROWS
     full = page.worst if many else page.ratios
     shown = Table(full.head, full.rows[:MAX_ROWS], full.words, full.note)
-    groups = (*page.groups, *([page.published] if page.published else []))
+    groups = [one for one in (page.verdicts, *page.groups, page.published) if one is not None]
     text = environment.get_template("report.md.j2").render(
         page=page,
         groups=groups,
