@@ -44,8 +44,6 @@ _FOR_RESUME = ("--fio", "--data", "--destructive")
 T = TypeVar("T")
 
 
-class Campaign:
-    """A campaign's folder. Writing needs :meth:`locked`."""
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Added:
     """Blocks that were planned later."""
@@ -54,6 +52,8 @@ class _Added:
     why: str
 
 
+class Campaign:
+    """A campaign's folder. Writing needs :meth:`locked`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
