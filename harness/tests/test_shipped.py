@@ -83,7 +83,7 @@ def test_every_documented_verb_exists(capsys: pytest.CaptureFixture[str]) -> Non
 
     text = (ROOT / "harness" / "README.md").read_text(encoding="utf-8")
     verbs = set(re.findall(r"^    sluice (\w+)", text, re.MULTILINE))
-    assert verbs == {"aa", "doctor", "list", "plan", "run", "report"}
+    assert verbs == {"tune", "restore", "aa", "doctor", "list", "plan", "run", "report"}
     for verb in verbs:
         with pytest.raises(SystemExit):
             parser().parse_args([verb, "--help"])
