@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sluice import (
+    builds,
     doctor,
     env,
     knobbed,
@@ -91,6 +92,7 @@ def run_command(arguments: argparse.Namespace) -> int:
         if plugin is not None:
             commit = snapshot.commit_of(plugin)
             loaded = prepare.with_plugin(loaded, snapshot.keep(plugin, store.root))
+        loaded = dataclasses.replace(loaded, builds=builds.kept(loaded.builds, store.root))
         return _session(
             Session(
                 store,
@@ -114,9 +116,7 @@ def _resume(arguments: argparse.Namespace) -> int:
     store = Store(Path(arguments.store))
     campaign = store.find(arguments.resume) if arguments.resume else _unfinished(store)
     if campaign.in_guests:
-        raise SluiceError(
-            f"{campaign.name}: ran in guests: go on with `{campaign.resume_command}`"
-        )
+        raise SluiceError(f"{campaign.name}: ran in guests: go on with `{campaign.resume_command}`")
     results = store.load(campaign)
     loaded, placement = prepare.reopen(results, fio)
     first = results.environments[0].values if results.environments else {}
@@ -159,12 +159,12 @@ def _checked(arguments: argparse.Namespace, fio: Fio, data: DataFolder) -> tuple
     loaded = sweep.load(prepare.sweep_path(arguments.sweep), fio)
     if arguments.aa:
         loaded = arms.doubled(loaded)
-    placement = prepare.place(loaded, data)
-    loaded = knobbed.look(loaded, placement.path)
-    prepare.check_cells(loaded, placement, data, fio, arguments.destructive)
     if arguments.blocks:
         info = dataclasses.replace(loaded.info, auto_blocks=False)
         loaded = dataclasses.replace(loaded, info=info)
+    placement = prepare.place(loaded, data)
+    loaded = knobbed.look(loaded, placement.path)
+    prepare.check_cells(loaded, placement, data, fio, arguments.destructive)
     driver.check(loaded, placement, data, arguments.destructive)
     return loaded, placement
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice import jobfile, permitted, timeline
+from sluice import builds, jobfile, permitted, timeline
 from sluice.errors import SluiceError
 from sluice.jobfile import GLOBAL, JobFile, Section
 from sluice.model import ARM, Cell, Role, Workload
@@ -38,8 +38,8 @@ def compose(
     for name, text in sweep.file.options.items():
         _set_everywhere(job, common, sweep.options.aliases(name), name, text)
     for name, text in cell.values.items():
-        if sweep.axes_by_name[name].scope in ("knob", ARM):
-            continue  # the kernel's, or nobody's
+        if sweep.axes_by_name[name].scope in ("knob", ARM, builds.SCOPE):
+            continue  # the kernel's, nobody's, or done below
         role = sweep.axes_by_name[name].role
         aliases = sweep.options.aliases(name)
         if role is None:
@@ -48,8 +48,9 @@ def compose(
             _set_for_role(job, workload, role, aliases, name, text)
     # Sums over jobs would hide which of them starved, so fio must not make them.
     job.remove("group_reporting")
+    build = sweep.build_of(cell)
     own = {
-        "ioengine": sweep.engine_argument,
+        "ioengine": build.argument,
         "time_based": "1",
         "runtime": _fio_time(sweep.info.runtime_s),
         "ramp_time": _fio_time(sweep.info.ramp_s),
@@ -58,9 +59,9 @@ def compose(
         "randseed": str(randseed),
         f"{sweep.info.latency}_percentiles": "1",
     }
-    if sweep.own_engine:
+    if build.own:
         own["thread"] = "1"  # it turns threads on anyway, and says so in every run's output
-    if stats is not None and sweep.stats_option:
+    if stats is not None and sweep.stats_option and build.own:
         own[sweep.stats_option] = str(stats)
     if not timeline.foreign(name for one in (common, *job.sections) for name in one.options):
         own |= timeline.options(sweep.info.timeline, sweep.info.runtime_s)

@@ -103,7 +103,7 @@ class Axis:
     """In the order of the sweep file; at least one."""
     scope: str
     """``engine`` (a tunable of the engine), ``fio`` (an option of fio), ``knob`` (of the
-    kernel) or :data:`ARM` (nothing)."""
+    kernel), ``build`` (which engine) or :data:`ARM` (nothing)."""
     numeric: bool
     """False: nominal, so charts use categories and never join the values with a line."""
     unit: str = ""

@@ -6,10 +6,12 @@ import dataclasses
 import hashlib
 import secrets
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from sluice import (
     block,
+    builds,
     compose,
     describe,
     fingerprint,
@@ -103,12 +105,13 @@ def check_cells(
             job = compose.compose(loaded, cell, placement, 1, folder / STATS)
             permitted.check(job, loaded.options.of_engine)
             target.check_harmless(job, data, destructive, folder)
-    library = plugin_of(loaded)
-    words = fio.check_engine(library) if library else ""
-    if words:
-        raise SluiceError(
-            f"{library}: fio can't load it: {words}: build it for this fio (ci/setup)"
-        )
+    libraries = {plugin_of(loaded), *(build.library for build in loaded.builds.values())}
+    for library in sorted(one for one in libraries if one):
+        words = fio.check_engine(library)
+        if words:
+            raise SluiceError(
+                f"{library}: fio can't load it: {words}: build it for this fio (ci/setup)"
+            )
     for cell in covering(loaded.cells):
         text = compose.compose(loaded, cell, placement, 1, folder / STATS).render()
         complaints = fio.check_job(text)
@@ -139,7 +142,13 @@ def reopen(results: Results, fio: Fio, table: Table | None = None) -> tuple[Swee
     """The sweep of a campaign as it was when it was planned, whatever became of its files."""
     origin = results.folder / "sweep.toml"
     file = sweepfile.read(origin)
-    argument, own = sweep.resolve_engine(file.engine, fio, str(origin))
+    found = sweep.engines_of(file, fio, must_exist=False)
+    if found:
+        found = builds.kept(found, results.folder.parent, _first(results))
+        found = builds.asked(found, fio)
+        argument, own = next(iter(found.values())).argument, any(one.own for one in found.values())
+    else:
+        argument, own = sweep.resolve_engine(file.engine, fio, str(origin))
     if own and table is None:
         table = describe.load()
     info = results.sweep
@@ -152,11 +161,17 @@ def reopen(results: Results, fio: Fio, table: Table | None = None) -> tuple[Swee
         own,
         table.stats_option if own and table else None,
         {axis.name: axis for axis in info.axes},
+        found,
     )
     placement = Placement(
         Path(results.target.path), file.files == "shared", results.target.size or None
     )
     return loaded, placement
+
+
+def _first(results: Results) -> Mapping[str, str]:
+    """What the machine was when the campaign began."""
+    return results.environments[0].values if results.environments else {}
 
 
 def same_machine(results: Results, now: Environment) -> None:
@@ -181,10 +196,11 @@ def facts(loaded: Sweep) -> dict[str, str]:
         file.size or "",
         file.files,
         *(f"{workload.name}\n{workload.job_text}" for workload in info.workloads),
-        *(f"{name}={text}" for name, text in sorted((file.options | dict(info.knobs)).items())),
     ]
     steady = info.steady
     return {
+        **dict(builds.facts(loaded.builds)),
+        **{f"option.{name}": text for name, text in (file.options | dict(info.knobs)).items()},
         "job.hash": hashlib.sha256("\0".join(what).encode()).hexdigest()[:12],
         "job.times": f"ramp {info.ramp_s:g} s, runtime {info.runtime_s:g} s",
         "precondition.class": info.precondition.name if info.precondition else "none",

@@ -6,11 +6,13 @@ measuring ends at a spelling mistake in the last cell.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from sluice import cells, describe, jobfile, paths, permitted, published, sweepfile
+from sluice import builds, cells, describe, jobfile, paths, permitted, published, sweepfile
 from sluice.axes import Options
+from sluice.builds import Build
 from sluice.describe import Table
 from sluice.errors import SluiceError, near
 from sluice.fiocli import Fio
@@ -36,6 +38,13 @@ class Sweep:
     stats_option: str | None
     """The engine's option that names a file for its statistics."""
     axes_by_name: dict[str, Axis]
+    builds: Mapping[str, Build] = field(default_factory=dict)
+    """Of a sweep whose engine is an axis: by its value; else empty."""
+
+    def build_of(self, cell: Cell) -> Build:
+        """What runs a cell."""
+        usual = Build(self.engine_argument, self.own_engine)
+        return self.builds.get(cell.values.get(builds.AXIS, ""), usual)
 
 
 def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
@@ -44,6 +53,8 @@ def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
     if file.fio:
         fio.require(file.fio)
     engine_argument, own = resolve_engine(file.engine, fio, str(path))
+    found = builds.asked(engines_of(file, fio), fio)
+    own = own or any(build.own for build in found.values())
     if own and table is None:
         table = describe.load()
     if own and table and table.fio_release not in (None, fio.version):
@@ -54,7 +65,7 @@ def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
     options = Options(fio, table if own else None, file.engine)
     for name, text in file.options.items():
         options.check(name, text, f"{path}: options.{name}")
-    axes = tuple(options.axis(spec) for spec in file.axes)
+    axes = tuple(builds.axis(one) if one.engines else options.axis(one) for one in file.axes)
     for axis in axes:
         if axis.name in file.options or axis.name in file.knobs:
             raise SluiceError(
@@ -73,7 +84,7 @@ def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
     info = SweepInfo(
         name=file.name,
         question=file.question,
-        engine=file.engine,
+        engine=" or ".join(found) or file.engine,
         axes=axes,
         workloads=workloads,
         gates=file.gates,
@@ -98,7 +109,20 @@ def load(path: Path, fio: Fio, table: Table | None = None) -> Sweep:
         own,
         table.stats_option if own and table else None,
         {axis.name: axis for axis in axes},
+        found,
     )
+
+
+def engines_of(file: SweepFile, fio: Fio, must_exist: bool = True) -> dict[str, Build]:
+    """The engines of a sweep that has several, by the value of its axis; else none."""
+
+    def find(engine: str) -> tuple[str, bool]:
+        if not must_exist and engine.startswith(builds.EXTERNAL):
+            return engine, False
+        return resolve_engine(engine, fio, str(file.path))
+
+    spec = next((one for one in file.axes if one.engines), None)
+    return builds.resolve(spec, find) if spec else {}
 
 
 def resolve_engine(engine: str, fio: Fio, where: str) -> tuple[str, bool]:

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sluice import permitted, toml
+from sluice import builds, permitted, toml
 from sluice.conditioning import spec
 from sluice.describe import STATS_OPTIONS
 from sluice.errors import SluiceError, near
@@ -85,7 +85,7 @@ def parse(path: Path, text: str, document: dict[str, Any]) -> SweepFile:
         text=text,
         name=path.stem,
         question=question,
-        engine=table.text("engine", "sluice"),
+        engine=_engine(table, axes),
         fio=table.optional_text("fio"),
         blocks=PILOT if auto_blocks else table.whole("blocks", 10, 1, 1000),
         auto_blocks=auto_blocks,
@@ -126,6 +126,8 @@ def _axes(table: Table) -> tuple[AxisSpec, ...]:
 
 def _axis(where: str, name: str, raw: Any) -> AxisSpec:
     where = f"{where}.{name}"
+    if name == builds.AXIS:
+        return _engine_axis(where, raw)
     _check_option_name(name, where)
     long = Table(raw if isinstance(raw, dict) else {"values": raw}, where)
     values = long.any("values", [])
@@ -148,6 +150,39 @@ def _axis(where: str, name: str, raw: Any) -> AxisSpec:
                 "name of a cell: set it in [options] or in the job"
             )
     return AxisSpec(name, texts, None if jobs == "default" else jobs, nominal, where)
+
+
+def _engine_axis(where: str, raw: Any) -> AxisSpec:
+    """A list of engines, or a table of names and engines."""
+    long = Table(raw if isinstance(raw, dict) and "values" in raw else {"values": raw}, where)
+    given = long.any("values")
+    long.done()
+    if isinstance(given, dict):
+        named = {label: scalar(one, where) for label, one in given.items()}
+    else:
+        if not isinstance(given, list) or not given:
+            raise SluiceError(f"{where}: no values: name two engines or builds")
+        named = builds.labels([scalar(one, where) for one in given], where)
+    for label, engine in named.items():
+        if "," in label or "/" in label:
+            raise SluiceError(f"{where}: '{label}' has a comma or slash: name it otherwise")
+        if (
+            engine.startswith(builds.EXTERNAL)
+            and not Path(engine.removeprefix(builds.EXTERNAL)).is_absolute()
+        ):
+            raise SluiceError(f"{where}: '{engine}': the path of a library must be absolute")
+    return AxisSpec(builds.AXIS, tuple(named), None, None, where, tuple(named.values()))
+
+
+def _engine(table: Table, axes: tuple[AxisSpec, ...]) -> str:
+    """The engine of the sweep; where it is an axis, its first value."""
+    given = table.optional_text("engine")
+    varied = next((axis for axis in axes if axis.engines), None)
+    if varied is None:
+        return given or "sluice"
+    if given is not None:
+        raise SluiceError(f"{table.where}: 'engine' is both a key and an axis: delete the key")
+    return varied.engines[0]
 
 
 def _check_option_name(name: str, where: str) -> None:

@@ -23,6 +23,8 @@ class AxisSpec:
     """``measured``, ``neighbour``, ``all``; None: not said."""
     nominal: bool | None
     where: str
+    engines: tuple[str, ...] = ()
+    """Of the axis ``engine``: what each value stands for."""
 
     @property
     def role(self) -> Role | None:

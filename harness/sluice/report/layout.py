@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sluice.builds import SCOPE
 from sluice.model import ARM, Axis, Cell, Results
 from sluice.report.theme import MAX_SERIES
 
@@ -108,12 +109,12 @@ def facets_by(series: Axis | None, rest: Sequence[Axis]) -> tuple[Facet, ...]:
 
 
 def focus_axis(axes: tuple[Axis, ...]) -> Axis | None:
-    """The axis whose default everything is compared with: the arms of an A/A sweep; else the first
-    of the engine's whose default is among the values, else the first such axis, else the first that
-    varies."""
+    """The axis along which everything is compared: the arms of an A/A sweep; else builds of the
+    engine; else the first tunable of the engine whose default is among the values, else the first
+    such axis, else the first that varies."""
     varying = [axis for axis in axes if len(axis.values) > 1]
     known = [axis for axis in varying if reference(axis)[1]]
-    arms = (axis for axis in known if axis.scope == ARM)
+    arms = (axis for axis in varying if axis.scope in (ARM, SCOPE))
     engine = (axis for axis in known if axis.scope == "engine")
     return next(itertools.chain(arms, engine, known, varying), None)
 
