@@ -34,7 +34,7 @@ HARD = (
     "job.hash",
     "precondition.class",
 )
-"""Every other key is soft."""
+"""And every ``option.*``: an option or a knob that is the same in all cells. The rest is soft."""
 
 ARMS: Mapping[str, tuple[str, ...]] = {
     "kernel": ("kernel.*", "cpu.mitigations", "boot.id", "sysctl.*", "module.*"),
@@ -129,6 +129,8 @@ def knob_key(knob: str) -> str:
 
 
 def _is_hard(key: str, a: Environment, b: Environment) -> bool:
+    if key.startswith("option."):  # not set is known, by whoever tells of the job at all
+        return "job.hash" in a.values and "job.hash" in b.values
     return key in HARD and key in a.values and key in b.values
 
 

@@ -328,6 +328,17 @@ def test_what_isnt_ours_takes_its_name_said(
     assert precious.read_bytes() == b"thesis" * 1000
 
 
+def test_a_device_in_memory_has_nothing_to_be_filled(
+    make_sweep: SweepMaker, fake_fio: Callable[[str], str], tmp_path: Path
+) -> None:
+    """Else the report would claim a state that nobody measured in."""
+    loaded = sweep.load(make_sweep(FILLED), Fio(fake_fio("")))
+    file = dataclasses.replace(loaded.file, options={"device": "model"})
+    loaded = dataclasses.replace(loaded, file=file, own_engine=True)
+    with pytest.raises(SluiceError, match="device=model keeps nothing in the target"):
+        driver.check(loaded, Placement(tmp_path / "x", True, "1M"), DataFolder(tmp_path), [])
+
+
 @pytest.fixture()
 def device(loop: Disk) -> Iterator[Path]:
     node = Path("/dev", loop.name)

@@ -12,7 +12,8 @@ from harnessing import run, session
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice import block, env, fingerprint
+from sluice import block, env, fingerprint, prepare
+from sluice.errors import SluiceError
 from sluice.fingerprint import ARMS, HARD, Difference, differences
 from sluice.fiocli import Fio
 from sluice.model import Axis, Environment, Results, Value
@@ -59,6 +60,17 @@ def test_what_one_side_didnt_record_isnt_known_to_differ(key: str) -> None:
     assert "not recorded" in differences(without, with_it)[0].text
     assert key in fingerprint.unknown(without)
     assert key not in fingerprint.unknown(with_it)
+
+
+def test_a_fixed_option_that_one_side_hasnt_is_a_hard_difference_with_its_name() -> None:
+    with_it = Environment("before", 1.0, {"job.hash": "x", "option.bypass": "all"})
+    without = Environment("before", 1.0, {"job.hash": "x"})
+    assert [(one.key, one.hard) for one in differences(with_it, without)] == [
+        ("option.bypass", True)
+    ]
+    assert differences(with_it, without, ("option.bypass",)) == ()
+    older = Environment("before", 1.0, {})
+    assert not any(one.hard for one in differences(with_it, older))
 
 
 def test_what_drifts_by_nature_is_told_only_when_it_drifts_far() -> None:
@@ -112,6 +124,18 @@ def test_a_knob_that_both_sweeps_set_is_no_difference_between_them(results: Resu
     assert [one.key for one in found] == ["target.queue.scheduler"]
     assert fingerprint.within(moments(swept, none, bfq)) == ()
     assert fingerprint.knob_key("sysctl:vm.dirty_ratio") == "sysctl.vm.dirty_ratio"
+
+
+def test_a_campaign_goes_on_only_where_it_began(results: Results) -> None:
+    """Another machine and another fio: both keys in one line."""
+    begun = moments(results, A)
+    prepare.same_machine(begun, changed(cpu__governor="performance"))
+    with pytest.raises(SluiceError) as caught:
+        prepare.same_machine(begun, changed(machine__id="b", fio__version="3.35"))
+    assert str(caught.value) == (
+        "small-0001: fio.version was 3.33, now is 3.35; machine.id was a, now is b: runs of both "
+        "don't compare; start a new campaign with `sluice run SWEEP`"
+    )
 
 
 def test_results_from_another_machine_arent_comparable(results: Results) -> None:

@@ -63,7 +63,15 @@ def check(
 ) -> None:
     """SluiceError when preconditioning would write what nobody gave up."""
     wanted = loaded.info.precondition
-    if wanted is None or data.owns(placement.path):
+    if wanted is None:
+        return
+    device = loaded.file.options.get("device", "")
+    if loaded.own_engine and device in ("null", "model"):
+        raise SluiceError(
+            f"{loaded.file.path}: precondition: device={device} keeps nothing in the target, so "
+            "there is nothing to fill: leave [precondition] out"
+        )
+    if data.owns(placement.path):
         return
     purge.check(wanted, placement.path)
     for one in fill.slices(wanted, placement):
@@ -104,6 +112,9 @@ class _Filling:
         left = [one for one in parts if (one.kind, one.index) not in done]
         if left and len(left) < len(parts):
             self._progress.say(f"precondition: {len(parts) - len(left)} of {len(parts)} were done")
+        if left:
+            size = sum(one.size for one in left) / (1 << 30)
+            self._progress.say(f"precondition: {size:.3g} GiB to write, in {len(left)} slices")
         slowest = 0.0  # seconds a byte
         for count, one in enumerate(left, len(parts) - len(left) + 1):
             begin = time.monotonic()

@@ -80,6 +80,7 @@ class Session:
         self._say = say
         self._journal: Journal | None = None
         self._saved: frozenset[str] = frozenset()
+        self._no_group = ""
         self.group: Path | None = None
         """The control group that fio shall be put into."""
         self.writes = 0
@@ -100,8 +101,8 @@ class Session:
                     try:
                         planned.make(self._kernel)
                         self.group = planned.path
-                    except OSError:
-                        pass  # then every value of its files is refused, with the reason
+                    except OSError as error:  # then every value of its files is refused
+                        self._no_group = f"no control group can be made ({error.strerror})"
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -210,7 +211,8 @@ class Session:
         try:
             return names.locate(name, self._disk.name, self._disk.number, self.group)
         except LookupError as error:
-            raise Refused(f"{self.label(name)}: {error}") from error
+            reason = self._no_group if names.controller(name) and self._no_group else error
+            raise Refused(f"{self.label(name)}: {reason}") from error
 
     def _before(self) -> Sequence[Entry]:
         """What is there now, of the knobs and of what setting them changes too."""
