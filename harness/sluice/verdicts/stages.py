@@ -12,6 +12,7 @@ blocks count like all others.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from sluice import plan
 from sluice.campaign import Campaign
@@ -19,14 +20,14 @@ from sluice.errors import SluiceError
 from sluice.model import Block, Results
 from sluice.readings import Readings
 from sluice.report.layout import focus_axis, reference
-from sluice.stats import LEVEL
+from sluice.stats import LEVEL, Observed
 from sluice.stats.estimation import estimate
 from sluice.stats.power import MOST_BLOCKS, blocks_for_equivalence
 from sluice.store import Store
 from sluice.verdicts.family import observe
 from sluice.verdicts.recommend import CONFIRM, Advice, cells_of
 
-__all__ = ["MOST", "begin_confirmation", "blocks_from_pilot", "settle"]
+__all__ = ["MOST", "begin_confirmation", "blocks_for", "blocks_from_pilot", "settle"]
 
 MOST = 40
 """Blocks that ``blocks = "auto"`` takes at most, pilot included; more only when they are asked for
@@ -48,16 +49,20 @@ def settle(store: Store, campaign: Campaign) -> str:
 
 
 def blocks_from_pilot(results: Results) -> int:
-    """Blocks at which four of five comparisons would be called equivalent, in 80 of 100 sweeps, if
-    nothing changed; at least the pilot's, at most :data:`MOST`."""
+    """The blocks that a campaign's own first ones ask for."""
     axis = focus_axis(results.sweep.axes)
     if axis is None:
         return len(results.blocks)
     seen = observe(Readings(results), axis, reference(axis)[0])
-    members = [one for one in seen if one.why is None and len(one.logs) > 1]
-    members = [one for one in members if all(map(math.isfinite, one.logs))]
+    return blocks_for(seen, len(results.blocks))
+
+
+def blocks_for(pilot: Sequence[Observed], have: int) -> int:
+    """Blocks at which four of five comparisons would be called equivalent, in 80 of 100 sweeps, if
+    nothing changed; at least the `have` that the pilot had, at most :data:`MOST`."""
+    members = [one for one in pilot if one.why is None and len(one.logs) > 1]
     if not members:
-        return len(results.blocks)
+        return have
     estimates, deviation = estimate(members)
     needed = sorted(
         blocks_for_equivalence(float(spread), LEVEL, min(-float(low), float(high))) or MOST_BLOCKS
@@ -65,8 +70,7 @@ def blocks_from_pilot(results: Results) -> int:
             deviation, estimates.low_margin, estimates.high_margin, strict=True
         )
     )
-    wanted = needed[math.ceil(_SHARE * len(needed)) - 1]
-    return max(len(results.blocks), min(wanted, MOST))
+    return max(have, min(needed[math.ceil(_SHARE * len(needed)) - 1], MOST))
 
 
 def begin_confirmation(store: Store, results: Results, advice: Advice, blocks: int | None) -> str:
