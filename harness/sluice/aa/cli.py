@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +79,7 @@ def aa_command(arguments: argparse.Namespace, run: session.Run) -> int:
         words.append("--aa")
     done: Record | int = 130
     try:
-        done = session.go_on(current, run, words, _say)
+        done = session.go_on(current, lambda given: _quietly(run, given), words, _say)
     finally:
         if not isinstance(done, Record):
             _say(f"go on with `sluice aa --resume {current.folder.name}`")
@@ -130,6 +133,12 @@ def _list(store: Path) -> None:
         console.print(table)
     else:
         console.print(f"no A/A session in {store}: run `sluice aa`", markup=False, highlight=False)
+
+
+def _quietly(run: session.Run, words: Sequence[str]) -> int:
+    """Without what ``run`` prints at its end: the next step is the session's."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        return run(words)
 
 
 def _say(text: str) -> None:
