@@ -220,3 +220,14 @@ def test_charts_of_verdicts_are_in_the_page_and_the_rest_is_folded() -> None:
     assert {name for name in names[1:]} == {chart.name for chart in heat_maps(MIXED, FOUND)}
     assert page.verdicts.folded
     assert all(chart.summary for chart in page.verdicts.charts)
+
+
+def test_a_very_large_sweep_draws_both_ends_of_its_forest() -> None:
+    rows = [row for row in WORST if row.ratio] * 4
+    table = comparison_table(FOUND, rows)
+    names = [chart.name for chart in forest(rows, table)]
+    parts = -(-len(rows) // ROWS)
+    assert parts > 8
+    assert names[0] == "forest-1"
+    assert names[-1] == f"forest-{parts}"
+    assert len(names) == 8

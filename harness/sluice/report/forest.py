@@ -28,6 +28,10 @@ __all__ = ["forest"]
 
 ROWS = 24
 """Of one figure: a telephone's screen and a half."""
+MAX_CHARTS = 8
+WORST, BEST = 5, 3
+"""Of very large sweeps only so many charts at each end are drawn; the ratios between are alike, and
+the table of all comparisons has them."""
 PITCH = 30.0
 """Height of a row: a line of text and the interval below it."""
 REACH = 4.0
@@ -45,8 +49,9 @@ def forest(rows: Sequence[Comparison], table: Table) -> Iterator[Chart]:
     ticks = _ticks([row for row, _ in shown])
     parts = [shown[start : start + ROWS] for start in range(0, len(shown), ROWS)]
     for number, part in enumerate(parts, 1):
-        some = Table(table.head, tuple(cells for _, cells in part), table.words, table.note)
-        yield _chart([row for row, _ in part], some, ticks, number, len(parts), len(rows))
+        if len(parts) <= MAX_CHARTS or number <= WORST or number > len(parts) - BEST:
+            some = Table(table.head, tuple(cells for _, cells in part), table.words, table.note)
+            yield _chart([row for row, _ in part], some, ticks, number, len(parts), len(rows))
 
 
 def _chart(

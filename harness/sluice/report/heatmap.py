@@ -36,6 +36,8 @@ MAX_COLUMNS = 9
 """More don't leave room for four characters on a telephone; then the axes change places."""
 MAX_PANELS = 6
 """Of one figure."""
+MAX_CHARTS = 3
+"""For a metric; what is beyond is in the table of all comparisons."""
 MAX_LOG2 = 3.0
 """Stronger differences all have the strongest colour."""
 WORKLOAD = "workload"
@@ -67,7 +69,7 @@ def heat_maps(results: Results, found: Comparisons) -> Iterator[Chart]:
         if not any(row.ratio for row in rows):
             continue
         panels = _panels(rows, grid)
-        for start in range(0, len(panels), MAX_PANELS):
+        for start in range(0, min(len(panels), MAX_PANELS * MAX_CHARTS), MAX_PANELS):
             part = panels[start : start + MAX_PANELS]
             number = start // MAX_PANELS + 1 if len(panels) > MAX_PANELS else 0
             yield _chart(results, found, gate, grid, part, number, _limit(rows))
