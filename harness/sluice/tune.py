@@ -20,14 +20,14 @@ from types import TracebackType
 from sluice import env
 from sluice.knobs.journal import Entry, Journal, State
 from sluice.knobs.kernel import Kernel
-from sluice.knobs.undo import undo
+from sluice.knobs.undo import SERVICES, undo
 from sluice.process import Deferred
 
 CPUS = Path("/sys/devices/system/cpu")
 LATENCY = Path("/dev/cpu_dma_latency")
 LATENCY_US = 2
 """Wake-up time that is borne: C1 has it on today's processors, deeper states don't."""
-BALANCER = "irqbalance"
+(BALANCER,) = SERVICES
 _SYSCTLS = {
     "kernel.numa_balancing": "0",  # it moves pages while they are measured
     "kernel.nmi_watchdog": "0",  # an interrupt on each processor every few seconds

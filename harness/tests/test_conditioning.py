@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -376,7 +377,7 @@ def test_a_real_device_is_filled_and_reaches_its_gate_or_says_not(
     text += '[steady]\nround = "100ms"\nrounds = 3\ncap = 4\n'
     command = ["-m", "sluice", "run", make_sweep(text), "--destructive", device]
     done = subprocess.run(
-        ["/usr/bin/python3", *map(str, command)], capture_output=True, text=True, check=False
+        [sys.executable, *map(str, command)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     results = store.load(tmp_path / "store")

@@ -282,6 +282,25 @@ def test_what_cant_be_put_back_is_said_and_tried_again(kernel: FakeKernel, state
     assert not list(state.folder.glob("knobs-*"))
 
 
+def test_a_journal_of_somebody_else_is_not_obeyed(kernel: FakeKernel, state: State) -> None:
+    """Root would write what any user wants."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    made = state.begin([Entry("value", "/proc/sys/vm/swappiness", "1", "x")])
+    made.close()
+    os.chown(made.path, 12345, 12345)
+    assert said(kernel, state) == []
+    assert kernel.read(Path("/proc/sys/vm/swappiness")) == "60"
+
+
+def test_a_journal_reaches_only_knobs(kernel: FakeKernel, state: State) -> None:
+    kernel._put(Path("/etc/passwd"), "root")
+    for path in ("/etc/passwd", "/proc/sys/../../etc/passwd"):
+        state.begin([Entry("value", path, "x", "x"), Entry("group", path, "", "x")]).close()
+        said(kernel, state)
+    assert kernel.read(Path("/etc/passwd")) == "root"
+
+
 def test_what_is_meant_to_stay_stays_until_it_is_asked_for(
     kernel: FakeKernel, state: State
 ) -> None:

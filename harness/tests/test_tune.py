@@ -141,8 +141,19 @@ def test_the_balancer_is_stopped_and_started_again(
         assert log.read_text() == "stop irqbalance\n"
         assert tuning.items == ("irqbalance",)
     assert log.read_text() == "stop irqbalance\nstart irqbalance\n"
-    script.write_text("#!/bin/sh\necho no bus >&2\nexit 1\n")
+
+    def killed(step: Callable[[str], None]) -> None:
+        with Tuning(kernel, State(state.folder), lambda _: None):
+            step("now")
+
+    log.write_text("")
+    assert dies_at(1, killed)
     lines: list[str] = []
+    assert recover(kernel, state, lines.append)
+    assert "irqbalance runs again: process" in lines[0]
+    assert log.read_text() == "stop irqbalance\nstart irqbalance\n"
+    script.write_text("#!/bin/sh\necho no bus >&2\nexit 1\n")
+    lines.clear()
     with Tuning(kernel, state, lines.append) as tuning:
         assert tuning.items == ()
     assert lines[0] == "not tuned: irqbalance goes on: no bus"

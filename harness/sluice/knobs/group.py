@@ -40,14 +40,15 @@ class GroupPlan:
 
 
 def root(kernel: Kernel) -> Path | None:
-    """Where the hierarchy of version 2 is mounted."""
+    """Where the hierarchy of version 2 is mounted, if that is below /sys: a journal reaches no
+    further."""
     try:
         lines = kernel.read(MOUNTS).splitlines()
     except OSError:
         return None
     for line in lines:
         _, point, kind, *_ = line.split()
-        if kind == "cgroup2":
+        if kind == "cgroup2" and point.startswith("/sys/"):
             return Path(point)
     return None
 

@@ -26,6 +26,8 @@ from sluice.lock import Lock
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PREFIX = "knobs-"
+_PLACES = ("/sys/", "/proc/sys/")
+"""Where knobs are: whatever a journal says, nothing else is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,12 @@ class State:
         return [read(path) for path in self._paths() if not _owner_is_gone(path)]
 
     def _paths(self) -> list[Path]:
-        return sorted(self.folder.glob(f"{_PREFIX}*.jsonl"))
+        """All journals that are this user's or root's: nobody else's is obeyed."""
+        return [
+            path
+            for path in sorted(self.folder.glob(f"{_PREFIX}*.jsonl"))
+            if _owner(path) in (0, os.geteuid())
+        ]
 
     def _refuse_shared(self, entries: Sequence[Entry]) -> None:
         mine = {entry.path: entry for entry in entries if entry.kind != "group"}
@@ -172,7 +179,10 @@ def read(path: Path) -> Found:
             continue
         if "kind" in one:
             fields = ("kind", "path", "text", "label")
-            entries.append(Entry(*(str(one.get(name, "")) for name in fields)))
+            entry = Entry(*(str(one.get(name, "")) for name in fields))
+            inside = entry.path.startswith(_PLACES) and ".." not in Path(entry.path).parts
+            if inside or entry.kind == "service":
+                entries.append(entry)
         elif "boot" in one:
             boot = str(one["boot"])
             process = one["process"] if isinstance(one.get("process"), int) else 0
@@ -197,6 +207,13 @@ def default_folder() -> Path:
         return Path("/run/sluice")
     own = os.environ.get("XDG_RUNTIME_DIR")
     return Path(own) / "sluice" if own else paths.default_store() / ".knobs"
+
+
+def _owner(path: Path) -> int | None:
+    try:
+        return path.lstat().st_uid
+    except OSError:
+        return None
 
 
 def _owner_is_gone(path: Path) -> bool:

@@ -17,6 +17,8 @@ from sluice.knobs.kernel import Kernel
 
 GROUP_PREFIX = "sluice-"
 """Names of the control groups that harnesses make begin so."""
+SERVICES = ("irqbalance",)
+"""What tuning may stop."""
 _KILL_S = 5.0
 
 
@@ -61,7 +63,7 @@ def undo(kernel: Kernel, entries: Sequence[Entry]) -> Undone:
             _remove_group(kernel, entry, said)
         elif entry.kind == "controller":
             _switch_off(kernel, entry, said)
-        elif entry.kind == "service":
+        elif entry.kind == "service" and entry.path in SERVICES:
             _start(entry, said)
     return said
 

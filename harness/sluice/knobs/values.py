@@ -63,7 +63,7 @@ def choices(read: str) -> list[str]:
 
 
 def equal(want: str, have: str) -> bool:
-    """Whether two words mean the same: numbers in any spelling, and the many forms of on and off."""
+    """Whether two words mean the same: numbers in any spelling, on and off in any form."""
     if want == have or {want.lower(), have.lower()} <= _TRUE:
         return True
     if {want.lower(), have.lower()} <= _FALSE:
