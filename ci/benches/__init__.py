@@ -6,5 +6,5 @@ nothing else has to know of it. The rest are the parts that benches share: runni
 `fio`, `process`), the order of runs (`blocks`), sections of cases (`step`, `group`, `paired_iops`,
 `per_io_counts`, `memory`), the judging (`ratios`, `verdict`), counting (`callgrind`, `enters`), the
 file that is read and written (`testfile`), and what is printed and stored (`progress`, `report`).
-Standard library only.
+Standard library only, and the harness's statistics.
 """

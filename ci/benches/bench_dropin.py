@@ -130,13 +130,16 @@ HOW = """\
 {sluice} against fio's {baseline}
 4 KiB O_DIRECT on {path} ({mib} MiB, all written)
 both sides run with --thread, as sluice forces it
-iops, null: {pairs} ABBA-interleaved pairs of {seconds:g} s, one seed a pair; figure: median of the
-  pairs' ratios; spread: half the 16-84 percentile range of the pairs; A/A spread: the same of
-  {baseline} (null: fio's null) against itself, which is what a bar may be missed by
+iops, null: {pairs} ABBA-interleaved pairs of {seconds:g} s, one seed a pair; figure: geometric mean
+  of the pairs' ratios, with the interval and the verdict of harness/STATISTICS.md (all of them and
+  the A/A pairs are one family, margin 3 %); a bar is missed when the whole interval is below it,
+  open when only the figure is; A/A spread: half the 16-84 percentile range of the ratios of
+  {baseline} (null: fio's null) to itself
 CPU per I/O: ratio of usr + sys of the whole process, start-up taken off
 instr: user-space instructions only (callgrind), all threads but fio's main one
 enter: io_uring_enter calls under strace, above depth 1 with completions always there
-  instr and enter: (X(2N) - X(N)) / N, median of {repeats}; spread: half their range, both sides'
+  instr and enter: (X(2N) - X(N)) / N, median of {repeats}; ±: half their range, both sides', which
+  is what a bar may be missed by
 memory: MiB of peak resident memory above the baseline's"""
 
 

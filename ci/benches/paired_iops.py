@@ -1,13 +1,16 @@
 """IOPS of arms in interleaved pairs, and the CPU that each I/O took."""
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
+from typing import Any
 
 from . import blocks, fio, ratios
 from .fio import FioRun
 from .group import Group
 from .job import Arm, Workload
+from .ratios import Comparison
 from .settings import Settings
 from .sides import AGAIN, ALL, BASE, OFF, TUNED
 from .step import FIO_S, Step
@@ -85,41 +88,50 @@ class PairedIops:
         )
 
     def cases(self) -> list[Case]:
-        return [self._case(group, arm) for group in self._groups for arm in group.arms]
+        """All ratios of IOPS are one family, the A/A pairs with them."""
+        pairs = [
+            ratios.Pairs(group.case_name(arm), *self._iops(group, arm, AGAINST.get(arm, BASE)))
+            for group in self._groups
+            for arm in (*group.arms, AGAIN)
+        ]
+        found = ratios.judged(pairs)
+        return [self._case(group, arm, found) for group in self._groups for arm in group.arms]
 
-    def _case(self, group: Group, arm: str) -> Case:
-        def iops(run: FioRun, _: Arm) -> float:
-            return run.iops
-
+    def _case(self, group: Group, arm: str, found: dict[str, Comparison]) -> Case:
         below = AGAINST[arm]
-        figure = self._ratio(group, arm, below, iops)
-        noise = self._ratio(group, AGAIN, BASE, iops)
-        cpu = self._ratio(group, arm, below, self._cpu_per_io)
+        one, noise = found[group.case_name(arm)], found[group.case_name(AGAIN)]
+        pairs = [a / b for a, b in zip(*self._iops(group, arm, below), strict=True)]
+        alike = [a / b for a, b in zip(*self._iops(group, AGAIN, BASE), strict=True)]
+        cpu = ratios.mean_ratio(*self._values(group, arm, below, self._cpu_per_io))
         before, after = (
             ratios.percentile([run.iops for run in self._runs[group, side]], 0.5)
             for side in (below, arm)
         )
         return Case(
             group.case_name(arm),
-            figure.median,
-            figure.spread,
+            one.ratio if one.ratio is not None else math.nan,
+            ratios.spread(pairs),
             group.bars.get(arm),
             at_least=True,
-            slack=noise.spread,
-            aa_spread=noise.spread,
-            cpu_ratio=cpu.median,
+            aa_spread=ratios.spread(alike),
+            cpu_ratio=cpu,
+            interval=one.interval,
+            said=one.verdict.value,
             note=f"{before:.0f} -> {after:.0f} IOPS",
-            details={"iops": asdict(figure), "aa": asdict(noise), "cpu_per_io": asdict(cpu)},
+            details={"pairs": pairs, "aa": alike, "judged": shown(one), "aa_judged": shown(noise)},
         )
 
-    def _ratio(
+    def _iops(self, group: Group, above: str, below: str) -> tuple[list[float], list[float]]:
+        return self._values(group, above, below, lambda run, _: run.iops)
+
+    def _values(
         self, group: Group, above: str, below: str, value: Callable[[FioRun, Arm], float]
-    ) -> ratios.Ratio:
-        sides = (
+    ) -> tuple[list[float], list[float]]:
+        upper, lower = (
             [value(run, group.sides[arm]) for run in self._runs[group, arm]]
             for arm in (above, below)
         )
-        return ratios.ratio(*sides)
+        return upper, lower
 
     def _cpu_per_io(self, run: FioRun, arm: Arm) -> float:
         startup = ratios.percentile(self._startups_cpu_s[arm.label], 0.5)
@@ -130,6 +142,20 @@ class PairedIops:
 
     def raw(self) -> list[dict]:
         return [{"startups_cpu_s": self._startups_cpu_s}, *self._log]
+
+
+def shown(one: Comparison) -> dict[str, Any]:
+    """What is stored of a comparison."""
+    return {
+        "ratio": one.ratio,
+        "interval": one.interval,
+        "confidence": one.confidence,
+        "p": one.p,
+        "q": one.q,
+        "smallest_change_seen": one.mde,
+        "verdict": one.verdict.value,
+        "reason": one.reason,
+    }
 
 
 def order(group: Group) -> list[str]:

@@ -1,31 +1,52 @@
-"""Judging paired ratios by order statistics: no run is thrown away, and none rules."""
+"""Ratios of interleaved pairs, judged by the harness's own statistics (harness/STATISTICS.md)."""
 
 import math
-import statistics
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "harness"))
+
+from sluice.model import Cell, Gate
+from sluice.stats import Comparison, Observed, judge
+
+MARGIN = 0.03
+"""Relative change of IOPS that would matter."""
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """The ratios of some pairs.
+class Pairs:
+    """One case: figures of two arms, pair by pair (a pair is a block)."""
 
-    `spread` is half the distance of the 16th and the 84th percentile of the pairs' ratios: what one
-    pair scatters, one sigma if it were Gaussian, and deaf to a wild run. `low` and `high` are order
-    statistics that hold the true median with at least 95 % (or the extremes, below six pairs).
-    """
+    name: str
+    above: Sequence[float]
+    below: Sequence[float]
 
-    median: float
-    spread: float
-    low: float
-    high: float
-    pairs: tuple[float, ...]
+    @property
+    def logs(self) -> tuple[float, ...]:
+        return tuple(math.log(a / b) for a, b in zip(self.above, self.below, strict=True))
 
 
-def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> Ratio:
-    pairs = [a / b for a, b in zip(numerators, denominators, strict=True)]
-    low, high = median_interval(pairs)
-    return Ratio(statistics.median(pairs), spread(pairs), low, high, tuple(pairs))
+def judged(
+    cases: Sequence[Pairs], higher_is_better: bool = True, margin: float = MARGIN
+) -> dict[str, Comparison]:
+    """All cases of a bench as one family: ratio, interval and verdict of each, by name."""
+    gate = Gate("iops", higher_is_better, margin)
+    family = [
+        # Every case has pairs of its own, also of the baseline.
+        Observed(
+            Cell(case.name, "bench", {}), Cell(f"{case.name}/base", "bench", {}), gate, case.logs
+        )
+        for case in cases
+    ]
+    return {found.cell.id: found for found in judge(family)}
+
+
+def mean_ratio(above: Sequence[float], below: Sequence[float]) -> float:
+    """Geometric mean of the pairs' ratios, for what is shown and not judged."""
+    logs = Pairs("", above, below).logs
+    return math.exp(sum(logs) / len(logs))
 
 
 def percentile(values: Sequence[float], fraction: float) -> float:
@@ -38,17 +59,6 @@ def percentile(values: Sequence[float], fraction: float) -> float:
 
 
 def spread(values: Sequence[float]) -> float:
+    """Half the distance of the 16th and the 84th percentile: one sigma if they were Gaussian, and
+    deaf to a wild run."""
     return (percentile(values, 0.84) - percentile(values, 0.16)) / 2
-
-
-def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """The tightest symmetric pair of order statistics that covers the median so often."""
-    ordered = sorted(values)
-    count = len(ordered)
-    best = 0
-    for skip in range((count + 1) // 2):
-        outside = 2 * sum(math.comb(count, k) for k in range(skip + 1)) / 2**count
-        if 1 - outside < confidence:
-            break
-        best = skip
-    return ordered[best], ordered[count - 1 - best]

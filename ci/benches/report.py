@@ -4,9 +4,9 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from .verdict import MISSED, Case
+from .verdict import MISSED, OPEN, Case
 
-COLUMNS = ("case", "figure", "spread", "A/A spread", "CPU per I/O", "bar", "verdict", "")
+COLUMNS = ("case", "figure", "interval", "said", "A/A spread", "CPU per I/O", "bar", "verdict", "")
 
 
 def table(cases: list[Case]) -> str:
@@ -24,7 +24,8 @@ def _row(case: Case) -> tuple[str, ...]:
     return (
         case.name,
         figure,
-        f"±{case.spread:.3f}",
+        _reach(case),
+        case.said,
         "" if case.aa_spread is None else f"±{case.aa_spread:.3f}",
         "" if case.cpu_ratio is None else f"{case.cpu_ratio:.3f}",
         "" if case.limit is None else f"{sign} {case.limit:.3f}",
@@ -33,11 +34,20 @@ def _row(case: Case) -> tuple[str, ...]:
     )
 
 
+def _reach(case: Case) -> str:
+    if case.interval is None:
+        return f"±{case.spread:.3f}"
+    return "[{:.3f}, {:.3f}]".format(*case.interval)
+
+
 def summary(cases: list[Case]) -> str:
     barred = [case for case in cases if case.limit is not None]
-    missed = [case for case in barred if case.verdict == MISSED]
+    missed = sum(case.verdict == MISSED for case in barred)
+    undecided = sum(case.verdict == OPEN for case in barred)
     noisy = sum(case.noisy for case in barred)
-    text = f"{len(barred) - len(missed)} of {len(barred)} bars met"
+    text = f"{len(barred) - missed - undecided} of {len(barred)} bars met"
+    if undecided:
+        text += f", {undecided} open: below the bar by less than the noise"
     if noisy:
         text += f"; {noisy} in noise so loud (A/A spread over 5 %) that a met bar says little"
     return text

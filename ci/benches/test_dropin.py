@@ -112,8 +112,9 @@ def test_a_slower_sluice_misses_and_cpu_is_told(monkeypatch):
     case = judged(monkeypatch, figure)
     assert case.figure == pytest.approx(0.9)
     assert case.verdict == "MISSED"
+    assert case.said == "regressed"
+    assert case.interval == pytest.approx((0.9, 0.9), abs=1e-4)
     assert case.aa_spread == 0
-    assert case.slack == 0
 
 
 def test_start_up_is_taken_off_the_cpu(monkeypatch):

@@ -2,20 +2,34 @@ import random
 
 import pytest
 
-from benches.ratios import median_interval, percentile, ratio, spread
+from benches.ratios import Pairs, judged, mean_ratio, percentile, spread
 
 
 def test_ratio_is_of_pairs_not_of_sums():
     # The machine is three times faster in one block; the pairs don't care.
-    found = ratio([99, 297, 99], [100, 300, 100])
-    assert found.median == pytest.approx(0.99)
-    assert found.spread == pytest.approx(0)
+    found = judged([Pairs("x", [90, 270.5, 89.9], [100, 300, 100])])["x"]
+    assert found.ratio == pytest.approx(0.9, abs=0.002)
+    assert found.verdict.value == "regressed"
+    assert mean_ratio([99, 297, 99], [100, 300, 100]) == pytest.approx(0.99)
 
 
-def test_one_wild_pair_moves_neither_median_nor_spread_much():
-    found = ratio([100] * 8 + [1000], [100] * 9)
-    assert found.median == 1
-    assert found.spread == 0
+def test_cases_are_judged_as_one_family():
+    draw = random.Random(2)
+
+    def case(name, level):
+        values = [100 * draw.lognormvariate(0, 0.02) for _ in range(9)]
+        return Pairs(name, [level * value for value in values], [100] * 9)
+
+    found = judged([case("slow", 0.85), *(case(str(index), 1.0) for index in range(30))])
+    assert found["slow"].verdict.value == "regressed"
+    assert found["slow"].confidence == pytest.approx(1 - 0.05 / 31)
+    assert all(one.verdict.value != "regressed" for name, one in found.items() if name != "slow")
+
+
+def test_one_pair_has_no_interval():
+    found = judged([Pairs("x", [90], [100])])["x"]
+    assert found.interval is None
+    assert found.ratio == pytest.approx(0.9)
 
 
 def test_percentile_is_numpys_default():
@@ -29,11 +43,6 @@ def test_spread_is_a_sigma_of_gaussians():
     assert spread([draw.gauss(1, 0.02) for _ in range(20000)]) == pytest.approx(0.02, rel=0.03)
 
 
-@pytest.mark.parametrize("count, skipped", [(5, 0), (6, 0), (9, 1), (12, 2), (20, 5)])
-def test_median_interval_is_the_binomial_table(count, skipped):
-    assert median_interval(list(range(count))) == (skipped, count - 1 - skipped)
-
-
 def test_unequal_sides_are_a_bug():
     with pytest.raises(ValueError):
-        ratio([1, 2], [1])
+        mean_ratio([1, 2], [1])

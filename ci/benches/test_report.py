@@ -4,7 +4,18 @@ from benches import report
 from benches.verdict import Case
 
 CASES = [
-    Case("iops/x/all", 0.95, 0.01, 1.0, True, 0.02, aa_spread=0.02, cpu_ratio=1.1, note="a -> b"),
+    Case(
+        "iops/x/all",
+        0.95,
+        0.01,
+        1.0,
+        True,
+        aa_spread=0.02,
+        cpu_ratio=1.1,
+        interval=(0.93, 0.97),
+        said="regressed",
+        note="a -> b",
+    ),
     Case("memory/x/all", 1.5, 0.1, 8.0, False, 0.0, unit="MiB"),
 ]
 
@@ -15,11 +26,13 @@ def test_one_line_a_case():
     assert lines[1].split() == [
         "iops/x/all",
         "0.950",
-        "±0.010",
+        "[0.930,",
+        "0.970]",
+        "regressed",
         "±0.020",
         "1.100",
         ">=",
-        "0.980",
+        "1.000",
         "MISSED",
         "a",
         "->",
