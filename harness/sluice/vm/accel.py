@@ -20,7 +20,7 @@ from sluice.vm.machine import Machine
 from sluice.vm.payload import payload
 
 CHOICES = ("auto", "tcg", "kvm")
-_TRIAL_S = 30.0
+_TRIAL_S = 15.0
 
 
 def choose(machine: Machine, kernel: Kernel) -> str:

@@ -81,7 +81,7 @@ class Parser:
 
     def rest(self) -> bytes:
         """What came after the last event: of a guest that broke off."""
-        return self._pending.lstrip(b"\n")
+        return self._pending.removeprefix(b"\n") if self._fresh else self._pending
 
     def _overlap(self) -> int:
         """How many bytes at the end may be the beginning of a mark."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from sluice import paths
 from sluice.errors import SluiceError
 from sluice.units import parse_seconds, parse_size
-from sluice.vm import accel, nullblk
+from sluice.vm import accel, logwrites, nullblk
 from sluice.vm.machine import FILE_SYSTEMS, Clock, Machine
 
 SUMMARY = "fio and sweeps in a guest: any Debian kernel, emulated NVMe, a clock without noise"
@@ -38,6 +38,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     one.add_argument(
         "--out", type=Path, metavar="FOLDER", help="where files of the guest's /out go"
     )
+    one.add_argument("--log-writes", action="store_true", help=_LOG_WRITES)
     one.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
     one.set_defaults(verb=_run)
 
@@ -66,6 +67,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     one.set_defaults(verb=_list)
 
 
+_LOG_WRITES = "with the command log-writes: record writes, look at what a power cut would leave"
 _REPLICAS = "with --clock=virtual: so many guests, each with another tick phase, seed and layout"
 
 
@@ -109,6 +111,7 @@ def machine_of(arguments: argparse.Namespace) -> Machine:
     given = {Path(name) for name in arguments.destructive}
     for path in given - set(images):
         raise SluiceError(f"--destructive {path}: is no --image of this guest: check the name")
+    log_writes = logwrites.MODULES if getattr(arguments, "log_writes", False) else ()
     machine = Machine(
         memory_mib=_mib(arguments.mem, "--mem"),
         cpus=arguments.smp,
@@ -118,7 +121,7 @@ def machine_of(arguments: argparse.Namespace) -> Machine:
         writable=frozenset(given),
         poll_queues=arguments.poll_queues,
         null_blk=tuple(nullblk.parse(text) for text in arguments.null_blk),
-        modules=tuple(arguments.module),
+        modules=(*arguments.module, *log_writes),
         file_system=arguments.fs,
         clock=Clock(arguments.clock),
         accelerator=arguments.accel,

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from sluice.errors import SluiceError
-from sluice.vm import carry, console, initramfs, kernels, measured, tools
+from sluice.vm import carry, console, initramfs, kernels, logwrites, measured, tools
 from sluice.vm.channel import Event, File, Said, Word
 from sluice.vm.cpio import Entry
 from sluice.vm.guest import End, Ending, Guest, to_stderr
@@ -36,6 +36,7 @@ def run(arguments: argparse.Namespace, machine: Machine) -> int:
         *_programs(arguments.command),
         *_named_files(arguments.command),
         *tools.files(arguments.carry),
+        *(logwrites.entries(machine) if arguments.log_writes else []),
     ]
     main = script(arguments.command, machine)
     runs = []
@@ -110,7 +111,7 @@ class Listener:
         if end.kind is not Ending.OFF or self._status is None:
             if not shown:
                 words = end.trace or console.tail(end.console)
-                if words:
+                if words and end.kind is not Ending.REFUSED:
                     print(words, file=sys.stderr)
             raise SluiceError(failure(end, kernel))
         if self._status:
