@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from report_kept import furnish
+from report_loads import gated, open_loop
 from report_synthetic import BYPASS, DEPTH, blemished, published_bypass, results, sweep
+from test_aa import a_record
+from test_report_verdicts import MIXED
 
 from sluice.report import write
 
@@ -53,10 +57,29 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All that a report can show, once."""
-    whole = blemished()
+    """All that a report of a closed loop can show, once."""
+    whole = furnish(blemished(), tmp_path_factory.mktemp("runs"))
     whole = replace(whole, sweep=replace(whole.sweep, published=published_bypass()))
-    return write(whole, tmp_path_factory.mktemp("report"))
+    return write(whole, tmp_path_factory.mktemp("report"), [a_record()])
+
+
+@pytest.fixture(scope="module")
+def load_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An open loop behind a steady-state gate."""
+    gate = gated()
+    whole = open_loop()
+    whole = replace(
+        whole,
+        preparation=gate.preparation,
+        sweep=replace(whole.sweep, steady=gate.sweep.steady),
+    )
+    return write(whole, tmp_path_factory.mktemp("load"))
+
+
+@pytest.fixture(scope="module")
+def mixed_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every verdict; charts that are folded."""
+    return write(MIXED, tmp_path_factory.mktemp("mixed"))
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +100,12 @@ def show(browser: Any, path: Path, width: int, theme: str) -> None:
     browser.get(path.as_uri())
 
 
+def unfold(browser: Any) -> None:
+    browser.execute_script(
+        "document.querySelectorAll('details.more').forEach(d => { d.open = true })"
+    )
+
+
 def overflowing(browser: Any) -> list[str]:
     """Elements that reach beyond the window, but for what scrolls in a box of its own."""
     return list(
@@ -90,8 +119,17 @@ def overflowing(browser: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("which", ["page", "wide_page"])
+@pytest.mark.parametrize(
+    ("which", "width"),
+    [
+        ("page", 390),
+        ("page", 1280),
+        ("wide_page", 390),
+        ("wide_page", 1280),
+        ("load_page", 390),
+        ("mixed_page", 390),
+    ],
+)
 def test_page(
     browser: Any, which: str, width: int, theme: str, request: pytest.FixtureRequest
 ) -> None:
@@ -103,6 +141,8 @@ def test_page(
     assert overflowing(browser) == []
     ground = ask("return getComputedStyle(document.documentElement).backgroundColor")
     assert ground == GROUND[theme]
+    unfold(browser)
+    assert overflowing(browser) == []
     expected = {file.stem for file in path.parent.glob("*.svg")}
     sizes = ask("""return [...document.querySelectorAll('svg.chart')].map(e =>
         [e.id, e.getBoundingClientRect().width, e.getBoundingClientRect().height])""")
@@ -125,8 +165,11 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_words_and_marks_stand_out_in_both_themes(browser: Any, page: Path, theme: str) -> None:
-    show(browser, page, 1280, theme)
+@pytest.mark.parametrize("which", ["page", "load_page", "mixed_page"])
+def test_words_and_marks_stand_out_in_both_themes(
+    browser: Any, which: str, theme: str, request: pytest.FixtureRequest
+) -> None:
+    show(browser, request.getfixturevalue(which), 1280, theme)
     texts = browser.execute_script("""
         return [...document.querySelectorAll('svg.chart text, p, td, th, dt, dd, a, summary, h2')]
           .map(e => e.tagName === 'text' ? getComputedStyle(e).fill : getComputedStyle(e).color)""")
@@ -134,6 +177,7 @@ def test_words_and_marks_stand_out_in_both_themes(browser: Any, page: Path, them
     assert min(contrast(colour, GROUND[theme]) for colour in texts) >= 4.5
     marks = browser.execute_script("""
         return [...document.querySelectorAll('svg.chart use')]
+          .filter(e => !/f-(better|worse|even)/.test(e.closest('[class*="f-"]')?.classList))
           .map(e => getComputedStyle(e)).map(s => [s.fill, s.stroke])
           .flat().filter(colour => colour !== 'none' && colour !== 'rgb(0, 0, 0)')""")
     marks = [colour for colour in marks if colour != GROUND[theme]]  # edges between marks
@@ -178,3 +222,35 @@ def test_a_chart_opens_on_its_own(browser: Any, page: Path, theme: str) -> None:
     assert browser.get_log("browser") == []
     fill = browser.execute_script("return getComputedStyle(document.querySelector('text')).fill")
     assert fill == {"light": "rgb(87, 96, 106)", "dark": "rgb(155, 167, 180)"}[theme]
+
+
+TEXTS = """
+    return [...document.querySelectorAll('svg.chart')].map(svg => [svg.id,
+      [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()])
+        .map(([text, r]) => [text, r.left, r.top, r.right, r.bottom])]);"""
+
+
+@pytest.mark.parametrize("which", ["page", "load_page", "mixed_page"])
+def test_no_two_words_of_a_chart_overlap(
+    browser: Any, which: str, request: pytest.FixtureRequest
+) -> None:
+    show(browser, request.getfixturevalue(which), 1280, "light")
+    unfold(browser)
+    for name, texts in browser.execute_script(TEXTS):
+        upright = [t for t in texts if t[3] - t[1] > 0 and "\N{HORIZONTAL ELLIPSIS}" not in t[0]]
+        for index, (one, left, top, right, bottom) in enumerate(upright):
+            for other, left2, top2, right2, bottom2 in upright[index + 1 :]:
+                wide = min(right, right2) - max(left, left2)
+                high = min(bottom, bottom2) - max(top, top2)
+                # Boxes hold room above and below the letters.
+                assert not (wide > 1.0 and high > 4.0), (name, one, other)
+
+
+def test_folded_charts_are_printed(browser: Any, mixed_page: Path) -> None:
+    show(browser, mixed_page, 800, "light")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})
+    heights = browser.execute_script("""
+        return [...document.querySelectorAll('details.more svg.chart')]
+          .map(e => e.getBoundingClientRect().height)""")
+    assert heights
+    assert all(height > 100 for height in heights)

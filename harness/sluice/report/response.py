@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from matplotlib.lines import Line2D
 
@@ -73,6 +74,7 @@ def draw(
     lanes = len(series) if abreast else 1
     width = min(LANES[scale.kind] / lanes, MAX_LANE) * scale.step
     ranks = _ranks(readings)
+    absent: dict[str, list[tuple[float, str]]] = {}
     for index, one in enumerate(series):
         shift = (index - (lanes - 1) / 2) * width if abreast else 0.0
         runs: list[marks.Point] = []
@@ -86,7 +88,7 @@ def draw(
             if estimate is not None:
                 means.append((centre, text, estimate))
             elif abreast or index == 0:
-                marks.absence(axes, centre, _absence(readings, cell, one.key))
+                absent.setdefault(text, []).append((centre, _absence(readings, cell, one.key)))
         means.sort(key=lambda item: item[0])
         marks.dots(axes, runs, one.style)
         if scale.joined:
@@ -98,6 +100,9 @@ def draw(
             marks.mean(axes, gid, x, estimate, one.style)
             if axis.is_default(text):
                 marks.ring(axes, x, estimate.mean)
+    for places in absent.values():  # lanes are too narrow for words of their own
+        words = "; ".join(dict.fromkeys(why for _, why in places))
+        marks.absence(axes, fmean(at for at, _ in places), words)
 
 
 def legend(series: Sequence[Series], joined: bool) -> list[Line2D]:
