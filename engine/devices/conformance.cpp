@@ -20,6 +20,7 @@ Rig::Rig(Testbed& bed, unsigned depth)
   config.buffers = buffers_.get();
   config.buffer_bytes = depth * kBufferBytes;
   config.buffer_unit_bytes = kBufferBytes;
+  config.aggregates = true;
   std::string note;
   Result<std::unique_ptr<Channel>> channel = bed_.channels().open(config, note);
   if (!channel) ADD_FAILURE() << channel.error().message;

@@ -3,6 +3,7 @@
 //
 //   conformance_test.cpp       a request's life: exactly once, never inline, depth, wait, wake
 //   conformance_data_test.cpp  bytes: integrity, ends of the device, several files and threads
+//   conformance_parts_test.cpp  aggregates: many requests as one I/O
 //   conformance_allocation_test.cpp  no memory is allocated per request
 #pragma once
 

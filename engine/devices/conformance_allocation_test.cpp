@@ -43,6 +43,13 @@ TEST_P(Conformance, RequestsAllocateNothing) {
       request.offset = slot * mine.block_bytes();
       request.op = slot == 3 ? Op::flush : slot % 2 == 0 ? Op::read : Op::write;
       request.target = &mine.target(slot % Testbed::kStores);
+      // Slots 10, 12, 14 are one read.
+      if (slot >= 10 && slot % 2 == 0) {
+        request.target = &mine.target(0);
+        request.next_part = slot < 14 ? &mine.request(slot + 2) : nullptr;
+        if (slot != 14) continue;
+        request.first_part = &mine.request(10);
+      }
       if (!channel.submit(request)) std::abort();
     }
     while (channel.in_flight() > 0) {

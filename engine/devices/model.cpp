@@ -7,6 +7,7 @@
 
 #include "engine/devices/due_queue.h"
 #include "engine/devices/wake_event.h"
+#include "scheduler/io/parts.h"
 
 namespace sluice {
 namespace {
@@ -88,7 +89,7 @@ class ModelChannel final : public Channel {
     const std::uint64_t dirty_bytes = is_flush(request.op) ? device.store().take_dirty() : 0;
     const ModelStore::Ticket ticket = device.store().begin(request);
     const std::uint64_t due_ns =
-        device.service().admit(request.op, request.length, dirty_bytes, now_ns);
+        device.service().admit(request.op, span(request).length, dirty_bytes, now_ns);
     at_device_.insert({.due_ns = due_ns, .request = &request, .ticket = ticket});
   }
 

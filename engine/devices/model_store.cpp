@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "scheduler/base/check.h"
+#include "scheduler/io/parts.h"
 
 namespace sluice {
 namespace {
@@ -64,14 +65,21 @@ ModelStore::Ticket ModelStore::begin(const Request& request) {
   Ticket ticket{.lifetime = crashes_};
   if (is_flush(request.op)) ticket.value = crash_log_->covered_now();
   if (changes_data(request.op)) {
-    const std::int64_t length = usable_bytes(request);
-    const auto* const data = static_cast<const std::byte*>(request.buffer);
-    if (length > 0) {
-      ticket.value = crash_log_->begin(request.op == Op::write ? data : nullptr, request.offset,
-                                       static_cast<std::uint64_t>(length));
-    }
+    for_each_part(request, [&](const Request& part) {
+      const std::uint64_t record = log_change(part);
+      if (ticket.value == 0) ticket.value = record;
+    });
   }
   return ticket;
+}
+
+/// The id of the record; 0 if there is nothing to log.
+std::uint64_t ModelStore::log_change(const Request& request) {
+  const std::int64_t length = usable_bytes(request);
+  if (length <= 0) return 0;
+  const auto* const data = static_cast<const std::byte*>(request.buffer);
+  return crash_log_->begin(request.op == Op::write ? data : nullptr, request.offset,
+                           static_cast<std::uint64_t>(length));
 }
 
 std::uint64_t ModelStore::take_dirty() {
@@ -89,14 +97,33 @@ std::int32_t ModelStore::finish(const Request& request, Ticket ticket) {
     if (crash_log_ != nullptr) crash_log_->cover(ticket.value);
     return 0;
   }
+  std::int64_t result = 0;
+  bool ended = false;  // a part was not transferred whole: the rest doesn't count
+  const std::uint64_t from = span(request).offset;
+  for_each_part(request, [&](const Request& part) {
+    const std::int64_t length = finish_part(part, ticket.value);
+    if (ended) return;
+    // What lies in a gap before it counts too; an error only if nothing was transferred before.
+    if (length > 0) {
+      result = static_cast<std::int64_t>(part.offset - from) + length;
+    } else if (result == 0) {
+      result = length;
+    }
+    ended = length != part.length;
+  });
+  return request.op == Op::trim && result > 0 ? 0 : static_cast<std::int32_t>(result);
+}
+
+/// Bytes, or -errno. `record` is the next part's afterwards.
+std::int64_t ModelStore::finish_part(const Request& request, std::uint64_t& record) {
   const std::int64_t length = usable_bytes(request);
-  if (length <= 0) return static_cast<std::int32_t>(length);
+  if (length <= 0) return length;
   move(request, static_cast<std::uint64_t>(length));
   if (crash_log_ != nullptr && changes_data(request.op)) {
-    SLUICE_CHECK(crash_log_->complete(ticket.value));
+    SLUICE_CHECK(crash_log_->complete(record++));
     if (!config_.write_cache) crash_log_->cover(crash_log_->covered_now());
   }
-  return request.op == Op::trim ? 0 : static_cast<std::int32_t>(length);
+  return length;
 }
 
 void ModelStore::move(const Request& request, std::uint64_t length) {

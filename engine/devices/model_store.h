@@ -29,7 +29,9 @@ class ModelStore {
  public:
   /// What begin() hands to finish().
   struct Ticket {
-    std::uint64_t value = 0;     ///< write and trim: id in the crash log; flush: what it covers
+    /// Write and trim: id in the crash log, of an aggregate that of its first part, the others
+    /// follow; flush: what it covers.
+    std::uint64_t value = 0;
     std::uint32_t lifetime = 0;  ///< crashes before it
   };
 
@@ -43,7 +45,7 @@ class ModelStore {
   /// Bytes transferred, or -errno: -EINVAL for an offset or length off the sector grid, -ENOSPC
   /// for a write wholly past the end, -EIO when the request was in flight at a crash. Transfers
   /// are short at the end of the device; reads past it give 0. Flush and trim give 0, and a trim
-  /// past the end does nothing there.
+  /// past the end does nothing there. An aggregate gives what a vectored transfer would.
   std::int32_t finish(const Request& request, Ticket ticket);
 
   std::uint64_t dirty_bytes() const noexcept {
@@ -64,6 +66,8 @@ class ModelStore {
   ModelStore(const ModelConfig& config, SparseMemory image, SparseMemory epochs);
 
   std::int64_t usable_bytes(const Request& request) const noexcept;
+  std::uint64_t log_change(const Request& request);
+  std::int64_t finish_part(const Request& request, std::uint64_t& record);
   void move(const Request& request, std::uint64_t length);
   void mark_dirty(std::uint64_t offset, std::uint64_t length) noexcept;
 

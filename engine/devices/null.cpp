@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "engine/devices/wake_event.h"
+#include "scheduler/io/parts.h"
 
 namespace sluice {
 namespace {
@@ -44,6 +45,8 @@ class NullChannel final : public Channel {
       Request* const request = ring_[polled_++ & mask_];
       const bool transfers = request->op == Op::read || request->op == Op::write;
       request->result = transfers ? static_cast<std::int32_t>(request->length) : 0;
+      if (is_aggregate(*request)) [[unlikely]]
+        request->result = static_cast<std::int32_t>(span(*request).length);
       ended[i] = request;
     }
     in_flight_ -= count;

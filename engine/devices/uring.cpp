@@ -18,6 +18,7 @@
 #include "scheduler/base/check.h"
 #include "scheduler/base/clock.h"
 #include "scheduler/base/units.h"
+#include "scheduler/io/parts.h"
 
 namespace sluice {
 
@@ -53,6 +54,9 @@ class UringChannel final : public Channel {
     }
     wake_fd_ = eventfd(0, EFD_CLOEXEC);
     if (wake_fd_ < 0) return Error{errno, "no eventfd: too many open files (ulimit -n)"};
+    if (config_.aggregates && !vectors_.open(ring_.sq.ring_entries)) {
+      return Error{ENOMEM, "no memory to merge I/O; use aggregation_limit=1, or a lower iodepth"};
+    }
     buffers_ = register_buffers(ring_, config_, note);
     if (config_.register_files) {
       files_registered_ = io_uring_register_files_sparse(&ring_, config_.files) == 0;
@@ -68,6 +72,8 @@ class UringChannel final : public Channel {
 
   void attach(Target& target) override {
     target.fixed_slot = -1;
+    const int flags = fcntl(target.fd, F_GETFL);
+    target.mode = flags < 0 ? 0 : static_cast<unsigned>(flags & (O_DIRECT | O_DSYNC | O_SYNC));
     if (!files_registered_) return;
     for (unsigned slot = 0; slot < slot_used_.size(); ++slot) {
       if (slot_used_[slot]) continue;
@@ -88,7 +94,7 @@ class UringChannel final : public Channel {
 
   bool submit(Request& request) override {
     if (in_flight_ >= config_.depth) return false;
-    if (request.op > Op::write) [[unlikely]]
+    if (request.op > Op::write || is_aggregate(request)) [[unlikely]]
       return submit_other(request);
     prepare_rw(next_sqe(), request);
     ++in_flight_;
@@ -193,6 +199,22 @@ class UringChannel final : public Channel {
     }
   }
 
+  /// An aggregate's parts may lie in other jobs' memory, so their buffers are none of the
+  /// registered.
+  void prepare_vector(Request& request) {
+    iovec* const vector = vectors_.of(ring_.sq.sqe_tail & ring_.sq.ring_mask);
+    const unsigned count = gather(request, vectors_.scrap(), vector);
+    const std::uint64_t offset = request.first_part->offset;
+    io_uring_sqe& sqe = next_sqe();
+    if (request.op == Op::read) {
+      io_uring_prep_readv(&sqe, 0, vector, count, offset);
+    } else {
+      io_uring_prep_writev(&sqe, 0, vector, count, offset);
+    }
+    set_file(sqe, *request.target);
+    finish(sqe, request);
+  }
+
   void prepare_other(io_uring_sqe& sqe, Request& request) {
     switch (request.op) {
       case Op::flush: io_uring_prep_fsync(&sqe, 0, 0); break;
@@ -273,7 +295,11 @@ class UringChannel final : public Channel {
   }
 
   SLUICE_NOINLINE bool submit_other(Request& request) {
-    if (request.op != Op::trim || !discard(request)) prepare_other(next_sqe(), request);
+    if (is_aggregate(request)) {
+      prepare_vector(request);
+    } else if (request.op != Op::trim || !discard(request)) {
+      prepare_other(next_sqe(), request);
+    }
     ++in_flight_;
     return true;
   }
@@ -371,6 +397,7 @@ class UringChannel final : public Channel {
   int wake_fd_ = -1;
   bool wake_armed_ = false;
   std::uint64_t wake_count_ = 0;
+  VectorArena vectors_;
   RegisteredBuffers buffers_;
   bool usual_ = false;  // one chunk of buffers, files registered, nothing forced to a worker
   bool files_registered_ = false;

@@ -66,6 +66,14 @@ Status probe_io_uring() {
   return Done{};
 }
 
+bool VectorArena::open(unsigned entries) {
+  const std::size_t bytes = std::size_t{entries} * kMaxVector * sizeof(iovec);
+  vectors_.reset(static_cast<iovec*>(std::malloc(bytes)));
+  // Aligned for O_DIRECT, whatever the block size.
+  scrap_.reset(std::aligned_alloc(64 * kKiB, kMaxGapBytes));
+  return vectors_ != nullptr && scrap_ != nullptr;
+}
+
 namespace {
 
 std::string lock_limit_note(std::uint64_t bytes) {

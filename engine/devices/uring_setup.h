@@ -3,10 +3,13 @@
 
 #include <liburing.h>
 
+#include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "scheduler/base/result.h"
 #include "scheduler/io/device.h"
+#include "scheduler/io/parts.h"
 
 namespace sluice {
 
@@ -37,6 +40,27 @@ struct RegisteredBuffers {
   std::uint64_t offset_of(const void* buffer) const noexcept {
     return static_cast<std::uint64_t>(static_cast<const char*>(buffer) - base);
   }
+};
+
+/// The vectors of aggregates, one an entry of the submission ring: the kernel copies it when it
+/// takes the entry (IORING_FEAT_SUBMIT_STABLE, 5.5), so it is free again when the entry is. Memory
+/// that is never used costs address space only.
+class VectorArena {
+ public:
+  bool open(unsigned entries);
+  /// Room for kMaxVector, of the entry with this index. Requires open().
+  iovec* of(unsigned entry) const noexcept {
+    return vectors_.get() + std::size_t{entry} * kMaxVector;
+  }
+  /// Where reads put what lies in a gap; holds the largest gap.
+  void* scrap() const noexcept { return scrap_.get(); }
+
+ private:
+  struct Free {
+    void operator()(void* memory) const noexcept { std::free(memory); }
+  };
+  std::unique_ptr<iovec[], Free> vectors_;
+  std::unique_ptr<void, Free> scrap_;
 };
 
 /// Registers what `config` names. Where the memory-lock limit or the kernel forbids it, nothing is

@@ -56,12 +56,14 @@ class Channel {
   virtual ~Channel() = default;
 
   /// Called after a file is opened and before it is closed. A channel that registers files sets
-  /// target.fixed_slot; failing to is not an error (the plain fd is used).
+  /// target.fixed_slot; failing to is not an error (the plain fd is used). One for which it matters
+  /// how a file was opened sets target.mode.
   virtual void attach(Target& target) = 0;
   virtual void detach(Target& target) = 0;
 
-  /// Takes the request; it reaches the device at commit() or wait() at the latest. False when there
-  /// is no room: nothing was taken, commit and poll first.
+  /// Takes the request, or the aggregate (io/parts.h) whose head it is, as one; it reaches the
+  /// device at commit() or wait() at the latest. False when there is no room: nothing was taken,
+  /// commit and poll first.
   virtual bool submit(Request& request) = 0;
 
   /// Pushes what submit() staged. 0 or -errno; on error the staged requests stay staged.
@@ -114,6 +116,8 @@ struct ChannelConfig {
   std::uint64_t buffer_unit_bytes = 0;  ///< no request's buffer crosses a multiple of this
   bool register_files = true;
   unsigned force_async = 0;  ///< every Nth request carries IOSQE_ASYNC; 0: none
+  /// Aggregates (io/parts.h) are submitted too; they need memory for their vectors.
+  bool aggregates = false;
 };
 
 /// Makes channels of one kind. Implemented in engine/devices, handed to the stack by the bridge.

@@ -36,6 +36,8 @@ namespace sluice {
 /// takes 1024.
 inline constexpr unsigned kMaxParts = 256;
 inline constexpr unsigned kMaxVector = 2 * kMaxParts - 1;
+/// Largest gap between two parts: the bound of the tunable read_gap_limit.
+inline constexpr std::uint32_t kMaxGapBytes = 1 << 20;
 
 inline bool is_aggregate(const Request& request) noexcept { return request.first_part != nullptr; }
 
@@ -47,6 +49,16 @@ struct Span {
   std::uint32_t gap_bytes = 0;  ///< of length: read for nobody
 };
 Span span(const Request& head) noexcept;
+
+/// Calls `body` with each part by ascending offset; with the request itself if it is no aggregate.
+template <typename Body>
+void for_each_part(const Request& head, Body body) {
+  if (!is_aggregate(head)) {
+    body(head);
+    return;
+  }
+  for (const Request* part = head.first_part; part != nullptr; part = part->next_part) body(*part);
+}
 
 /// Fills `vector`, which has room for kMaxVector, with the buffers of the parts. Gaps are read into
 /// `scrap`, which holds the largest gap and may serve any number of I/Os at once: nobody reads it.
