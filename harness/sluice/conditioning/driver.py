@@ -123,7 +123,7 @@ class _Filling:
             to_go = slowest * sum(later.size for later in parts[count:])
             self._progress.say(
                 f"precondition: fill {count} of {len(parts)}, {_KINDS[one.kind]} "
-                f"(at most {show_seconds(to_go)} to go)"
+                f"(about {show_seconds(to_go)} to go)"
             )
 
     def _purge(self, wanted: Precondition) -> None:
