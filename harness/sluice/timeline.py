@@ -2,7 +2,8 @@
 
 Two logs, two costs. fio's helper thread samples bandwidth (``write_bw_log`` with ``log_avg_msec``):
 nothing is added to an I/O. Latency over time comes from histograms (``write_hist_log``), never from
-averages, and there fio reads the clock once more for every I/O; so a sweep has to ask for it.
+averages, and there fio reads the clock once more for every I/O (165 of 3,100 user instructions on
+the null device); so a sweep has to ask for it.
 
 fio logs nothing before the ramp is over, and a log's time begins there. A window in which a job
 completed nothing has no line, which is how a gap shows.

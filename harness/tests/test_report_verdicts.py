@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import random
 import re
 import xml.etree.ElementTree as ET
@@ -206,6 +207,11 @@ def test_the_head_counts_verdicts_and_states_the_false_alarms(tmp_path: Path) ->
     assert "1 of 20 reports of identical arms called a change: 5" in text
     assert "found in 19 of 20 reports" in text
     assert "2027-01-15" in text
+    document = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert [(one["kind"], one["hits"]) for one in document["known_answers"]] == [
+        ("aa", 1),
+        ("injected", 19),
+    ]
 
 
 def test_no_false_alarm_is_not_called_never() -> None:

@@ -41,7 +41,7 @@ def write(results: Results, out_dir: Path, sessions: Sequence[Record] = ()) -> P
     names = tuple(files)
     files |= {
         "results.csv": csv_text(results),
-        "results.json": json_text(results, page.comparisons, names),
+        "results.json": json_text(results, page.comparisons, names, sessions),
         "sweep.toml": results.sweep.toml_text,
         "report.md": markdown_text(page),
         "report.html": html_text(page),

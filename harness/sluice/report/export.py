@@ -9,11 +9,12 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path, PurePath
 from typing import Any
 
+from sluice.aa.record import Record
 from sluice.model import Results
 from sluice.stats import LEVEL
 from sluice.verdicts.family import Comparisons
@@ -39,7 +40,12 @@ def charts_of(path: Path) -> tuple[str, ...]:
         return ()
 
 
-def json_text(results: Results, found: Comparisons, charts: tuple[str, ...] = ()) -> str:
+def json_text(
+    results: Results,
+    found: Comparisons,
+    charts: tuple[str, ...] = (),
+    sessions: Sequence[Record] = (),
+) -> str:
     """The document. Folders are relative to the campaign's, so that it says nothing of the
     machine's layout beyond what the sweep itself names."""
     body = {
@@ -84,6 +90,18 @@ def json_text(results: Results, found: Comparisons, charts: tuple[str, ...] = ()
                 for row in found.rows
             ],
         },
+        "known_answers": [
+            {
+                "kind": one.kind,
+                "sweep": PurePath(one.sweep).stem,
+                "cells": one.cells,
+                "blocks": one.blocks,
+                "reports": one.reports,
+                "hits": one.hits,
+                "created_at": one.created_at,
+            }
+            for one in sessions
+        ],
         **body,
     }
     return json.dumps(_plain(document, results.folder), indent=1, allow_nan=False) + "\n"
