@@ -283,7 +283,11 @@ def test_the_command_that_goes_on_says_all_that_it_takes(
 def test_two_sweeps_at_once_dont_share_a_test_file(
     make_sweep: SweepMaker, fake_fio: Callable[[str], str], tmp_path: Path
 ) -> None:
-    fio = fake_fio(SLOW)
+    go = tmp_path / "go"
+    fio = fake_fio(
+        f"while '/small-0001/' in os.getcwd() and not os.path.exists({str(go)!r}):\n"
+        "    time.sleep(0.02)\nsay(output)"
+    )
     command = [sys.executable, "-m", "sluice", "run", str(make_sweep()), "--fio", fio]
     first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     limit = time.monotonic() + 60
@@ -294,6 +298,7 @@ def test_two_sweeps_at_once_dont_share_a_test_file(
     assert "another sweep is running on these test files: wait for it, or name another" in line
     beside = sluice(*command[3:], "--data", tmp_path / "other")  # the store they may share
     assert beside.returncode == 0, beside.stderr
+    go.touch()
     assert first.wait(60) == 0
     names = [path.name for path in (tmp_path / "store").glob("small-*")]
     assert sorted(names) == ["small-0001", "small-0002"]

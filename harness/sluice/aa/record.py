@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from sluice import encode, files
 from sluice.errors import SluiceError
@@ -111,7 +111,7 @@ def upper_bound(hits: int, count: int, confidence: float = 0.95) -> float:
     """The largest rate that is compatible with so many hits (Clopper and Pearson, one-sided)."""
     if hits >= count:
         return 1.0
-    return float(beta.ppf(confidence, hits + 1, count - hits))
+    return float(betaincinv(hits + 1, count - hits, confidence))
 
 
 def save(record: Record) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from sluice.conditions import SteadyRule
 
@@ -27,13 +27,12 @@ def judge(rule: SteadyRule, values: Sequence[float]) -> Window | None:
     isn't positive is never steady: nothing was measured."""
     if len(values) < rule.rounds:
         return None
-    last = np.asarray(values[-rule.rounds :], dtype=float)
-    mean = float(last.mean())
-    if not np.isfinite(last).all() or mean <= 0:
-        return Window(float("inf"), float("inf"), False)
-    spread = float(last.max() - last.min()) / mean
-    rounds = np.arange(rule.rounds, dtype=float)
-    per_round = float(np.polyfit(rounds, last, 1)[0]) if rule.rounds > 1 else 0.0
+    last = values[-rule.rounds :]
+    mean = statistics.fmean(last)
+    if not all(map(math.isfinite, last)) or mean <= 0:
+        return Window(math.inf, math.inf, False)
+    spread = (max(last) - min(last)) / mean
+    per_round = statistics.linear_regression(range(rule.rounds), last).slope
     slope = abs(per_round) * (rule.rounds - 1) / mean
     # A value on the limit is within it; binary fractions must not decide that.
     tiny = 1e-9
