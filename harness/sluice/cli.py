@@ -28,7 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGHUP, _interrupt)
     try:
-        tuning_cli.at_start()
+        if arguments.verb is not tuning_cli.restore_command:  # which does it by itself
+            tuning_cli.at_start()
         return int(arguments.verb(arguments))
     except SluiceError as error:
         print(f"sluice: {error}", file=sys.stderr)
