@@ -6,7 +6,10 @@ averages, and there fio reads the clock once more for every I/O (165 of 3,100 us
 the null device); so a sweep has to ask for it.
 
 fio logs nothing before the ramp is over, and a log's time begins there. A window in which a job
-completed nothing has no line, which is how a gap shows.
+completed nothing has no line; but neither has one that the helper thread came too late for, on a
+busy machine. The thread samples all jobs at once, so a window that *another* job has a line for was
+a gap, and one that nobody has is covered by the next line, which holds the mean since the last.
+Where all jobs stall together only the histograms tell: they are written at completions.
 
 After the run the logs are one file, ``logs.tar.gz``, in the run's folder.
 """
@@ -14,8 +17,10 @@ After the run the logs are one file, ``logs.tar.gz``, in the run's folder.
 from __future__ import annotations
 
 import io
+import itertools
+import re
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
@@ -28,12 +33,18 @@ __all__ = ["ARCHIVE", "JobLog", "Kind", "Timeline", "foreign", "options", "pack"
 
 ARCHIVE = "logs.tar.gz"
 MIN_RUNTIME_S = 1.0
-"""Shorter runs have no timeline: ten windows of :data:`MIN_WINDOW_S` is the least that is one."""
-MIN_WINDOW_S = 0.1
-WINDOWS = 20
-"""Of a run between 2 s and 20 s; longer ones have one each second."""
+"""Shorter runs have no timeline: four windows are the least that is one."""
+LONG_S = 5.0
+"""From here on a window is a second long; before it :data:`SHORT_WINDOW_S`."""
+SHORT_WINDOW_S = 0.25
+"""Shorter ones are less than what fio's helper thread is late by on a busy machine."""
 
-_NAME = "timeline"
+USUAL = 0.05
+"""Share of a window by which the line of a histogram is late without anything being wrong."""
+
+_LOG = re.compile(r"timeline-(\d+)ms_(bw|clat_hist)\.(\d+)\.log")
+"""Name of a log: length of the window, what it holds, number of the job. The length stands there so
+that logs are read as they were written, whatever it is by then."""
 _COARSENESS = 2
 """fio merges 2^2 of its 64 bins an octave: 16 are left, so a percentile is right to 3 %."""
 _DIRECTIONS = ("read", "write", "trim")
@@ -58,6 +69,9 @@ class JobLog:
     rates: Mapping[str, Mapping[int, float]]
     """Direction -> number of the window (from 1) -> bytes a second. A missing window: nothing was
     completed in it."""
+    gap_s: float | None = None
+    """The longest stretch without a completion is at least so long; 0: none that shows. None: it
+    can't be told from a late sample."""
     latencies: Mapping[str, Mapping[int, Bins]] = field(default_factory=dict)
     """Direction -> number of the window -> histogram of what completed in it."""
 
@@ -81,7 +95,7 @@ def window(runtime_s: float) -> float | None:
     """Length of a window in seconds for runs of that length; None: too short for a timeline."""
     if runtime_s < MIN_RUNTIME_S:
         return None
-    return min(1.0, max(MIN_WINDOW_S, round(runtime_s / WINDOWS, 2)))
+    return 1.0 if runtime_s >= LONG_S else SHORT_WINDOW_S
 
 
 def options(kind: str, runtime_s: float) -> dict[str, str]:
@@ -89,15 +103,13 @@ def options(kind: str, runtime_s: float) -> dict[str, str]:
     width_s = window(runtime_s)
     if kind == Kind.NONE or width_s is None:
         return {}
-    wanted = {
-        "write_bw_log": _NAME,
-        "log_avg_msec": str(round(width_s * 1000)),
-        "per_job_logs": "1",
-    }
+    width_ms = str(round(width_s * 1000))
+    name = f"timeline-{width_ms}ms"
+    wanted = {"write_bw_log": name, "log_avg_msec": width_ms, "per_job_logs": "1"}
     if kind == Kind.LATENCY:
         wanted |= {
-            "write_hist_log": _NAME,
-            "log_hist_msec": str(round(width_s * 1000)),
+            "write_hist_log": name,
+            "log_hist_msec": width_ms,
             "log_hist_coarseness": str(_COARSENESS),
         }
     return wanted
@@ -110,7 +122,7 @@ def foreign(names: Iterable[str]) -> bool:
 
 def pack(folder: Path) -> None:
     """Put the logs of a run into one compressed file and remove them. Nothing without logs."""
-    logs = sorted(folder.glob(f"{_NAME}_*.log"))
+    logs = sorted(path for path in folder.glob("*.log") if _LOG.fullmatch(path.name))
     if not logs:
         return
     out = io.BytesIO()
@@ -128,44 +140,94 @@ def pack(folder: Path) -> None:
 def read(folder: Path, runtime_s: float, *, latencies: bool = True) -> Timeline | None:
     """The timeline that a run left in its folder; None when it left none, or a damaged one. Without
     `latencies` the histograms, which take most of the time, are passed over."""
-    width_s = window(runtime_s)
-    if width_s is None:
-        return None
-    rates: dict[int, dict[str, dict[int, float]]] = {}
-    histograms: dict[int, dict[str, dict[int, Bins]]] = {}
-    count = int(runtime_s / width_s + 1e-6)
+    texts: dict[tuple[str, int], str] = {}
+    width_s = 0.0
     try:
         with tarfile.open(folder / ARCHIVE, "r:gz") as archive:
             for member in archive:
-                kind, number = _kind_and_job(member.name)
-                file = archive.extractfile(member)
-                if file is not None and kind == "bw":
-                    rates[number] = _rates(file.read().decode("ascii", "replace"), width_s, count)
-                elif file is not None and kind == "clat_hist" and latencies:
-                    text = file.read().decode("ascii", "replace")
-                    histograms[number] = _latencies(text, width_s, count)
+                name, file = _LOG.fullmatch(member.name), archive.extractfile(member)
+                if name is not None and file is not None:
+                    width_s = int(name[1]) / 1000.0
+                    texts[name[2], int(name[3])] = file.read().decode("ascii", "replace")
+        if width_s <= 0.0:
+            return None
+        count = int(runtime_s / width_s + 1e-6)
+        lines = {
+            number: _lines(text, width_s, count)
+            for (kind, number), text in texts.items()
+            if kind == "bw"
+        }
+        sampled = sorted({n for job in lines.values() for one in job.values() for n in one})
+        if not sampled:
+            return None
+        jobs = []
+        for number in range(1, max(lines) + 1):
+            line, text = lines.get(number, {}), texts.get(("clat_hist", number), "")
+            gap_s = _gap(text, width_s, count * width_s) if text else None
+            idle = _idle(line, lines, sampled)
+            if gap_s is None and idle is not None:
+                gap_s = idle * width_s
+            bins = _latencies(text, width_s, sampled[-1]) if latencies else {}
+            rates = {direction: _covering(one, sampled) for direction, one in line.items()}
+            jobs.append(JobLog(rates, gap_s, bins))
     except (OSError, tarfile.TarError, ValueError, EOFError):
         return None
-    if not rates:
+    return Timeline(width_s, sampled[-1], tuple(jobs))
+
+
+Lines = Mapping[str, Mapping[int, float]]
+"""Direction -> number of the window -> bytes a second, only where fio wrote a line."""
+
+
+def _idle(own: Lines, all_jobs: Mapping[int, Lines], sampled: Sequence[int]) -> int | None:
+    """Windows of the job's longest stretch without a line where another job has one; None for a
+    lone job that lacks lines."""
+    if len(all_jobs) < 2 and len(sampled) < sampled[-1]:
         return None
-    jobs = (JobLog(rates.get(n, {}), histograms.get(n, {})) for n in range(1, max(rates) + 1))
-    return Timeline(width_s, count, tuple(jobs))
+    busy = {number for one in own.values() for number in _covering(one, sampled)}
+    return _longest(set(range(1, sampled[-1] + 1)) - busy)
 
 
-def _kind_and_job(name: str) -> tuple[str, int]:
-    """``timeline_bw.3.log`` -> (``bw``, 3)."""
-    stem, number, _ = name.removeprefix(f"{_NAME}_").rsplit(".", 2)
-    return stem, int(number)
+def _covering(line: Mapping[int, float], sampled: Sequence[int]) -> dict[int, float]:
+    """The line of a window also for those before it that nobody has."""
+    found: dict[int, float] = {}
+    before = 0
+    for number in sampled:
+        if number in line:
+            found |= dict.fromkeys(range(before + 1, number + 1), line[number])
+        before = number
+    return found
 
 
-def _rates(text: str, width_s: float, count: int) -> dict[str, dict[int, float]]:
+def _longest(numbers: set[int]) -> int:
+    """Length of the longest stretch of consecutive numbers."""
+    longest = 0
+    for number in numbers:
+        if number - 1 not in numbers:
+            end = number
+            while end in numbers:
+                end += 1
+            longest = max(longest, end - number)
+    return longest
+
+
+def _gap(text: str, width_s: float, end_s: float) -> float:
+    """What a line of the histograms is late by: it is written at the first completion after its
+    window's end. At least so long nothing was completed, in any direction."""
+    moments = sorted(int(line.partition(",")[0]) / 1000.0 for line in text.splitlines())
+    pairs = itertools.pairwise((0.0, *moments, end_s))
+    late = max(after - before - width_s for before, after in pairs)
+    return round(late, 3) if late > USUAL * width_s else 0.0
+
+
+def _lines(text: str, width_s: float, count: int) -> dict[str, dict[int, float]]:
     """fio writes ``ms, KiB/s, direction, ...`` at the end of each window; the first line for a
     window counts, since what comes at the end of the run is a rest of a few milliseconds."""
     found: dict[str, dict[int, float]] = {}
     for line in text.splitlines():
         moment, rate, direction = (int(part) for part in line.split(",")[:3])
-        number = round(moment / 1000.0 / width_s)
-        if 1 <= number <= count:
+        number = max(1, round(moment / 1000.0 / width_s))
+        if number <= count:
             found.setdefault(_DIRECTIONS[direction], {}).setdefault(number, rate * 1024.0)
     return found
 

@@ -15,6 +15,8 @@ from sluice.histogram import Bins
 from sluice.model import Results, Role, Run, Sample
 
 CLONES = 3
+GAP = (4, 5)
+"""Windows in which the starved clone completes nothing."""
 
 
 def furnish(whole: Results, root: Path, *, latency: bool = True, logs: bool = True) -> Results:
@@ -32,6 +34,7 @@ def furnish(whole: Results, root: Path, *, latency: bool = True, logs: bool = Tr
 def _furnished(whole: Results, run: Run, latency: bool, logs: bool) -> Run:
     chance = random.Random(run.id)
     workload = whole.workload(whole.cell(run.cell).workload)
+    log = timeline.options("rate", whole.sweep.runtime_s)["write_bw_log"]
     documents, texts, singles = [], {}, []
     for sample in run.samples:
         if not sample.total or sample.direction != "all":
@@ -59,12 +62,12 @@ def _furnished(whole: Results, run: Run, latency: bool, logs: bool) -> Run:
                 }
             )
             number = len(documents)
-            texts[f"timeline_bw.{number}.log"] = _rates(
+            texts[f"{log}_bw.{number}.log"] = _rates(
                 iops * 4096, whole.sweep.runtime_s, starved, chance
             )
             if latency:
-                texts[f"timeline_clat_hist.{number}.log"] = _histograms(
-                    slow, iops, whole.sweep.runtime_s
+                texts[f"{log}_clat_hist.{number}.log"] = _histograms(
+                    slow, iops, whole.sweep.runtime_s, starved
                 )
     text = json.dumps({"fio version": "fio-3.33", "jobs": documents})
     (run.folder / "fio.json").write_text(text, encoding="utf-8")
@@ -96,14 +99,15 @@ def _rates(rate: float, runtime_s: float, starved: bool, chance: random.Random) 
     width = timeline.window(runtime_s) or 1.0
     lines = []
     for number in range(1, round(runtime_s / width) + 1):
-        if starved and number in (4, 5):
-            continue  # a gap
+        if starved and number in GAP:
+            continue
         kib = rate / 1024 * chance.lognormvariate(0.0, 0.04)
         lines.append(f"{round(1000 * width * number)}, {round(kib)}, 0, 4096, 0, 0x0000")
     return "\n".join([*lines, ""])
 
 
-def _histograms(median_ns: float, iops: float, runtime_s: float) -> str:
+def _histograms(median_ns: float, iops: float, runtime_s: float, starved: bool) -> str:
+    """fio writes the lines of a gap when it is over."""
     width = timeline.window(runtime_s) or 1.0
     one = spread(median_ns, 0.45, round(iops * width))
     counts = [0] * (29 * 64 // 4)
@@ -112,8 +116,9 @@ def _histograms(median_ns: float, iops: float, runtime_s: float) -> str:
             low, high = timeline._edges(sub)
             counts[index] += one.get((low + high) // 2, 0)
     row = ", ".join(str(count) for count in counts)
-    moments = range(1, round(runtime_s / width) + 1)
-    return "".join(f"{round(1000 * width * n) + 1}, 0, 4096, {row}\n" for n in moments)
+    numbers = range(1, round(runtime_s / width) + 1)
+    late = [max(GAP) + 1 if starved and n in GAP else n for n in numbers]
+    return "".join(f"{round(1000 * width * n) + 1}, 0, 4096, {row}\n" for n in late)
 
 
 def archive(folder: Path, texts: dict[str, str]) -> None:

@@ -135,7 +135,7 @@ def test_the_clone_that_starves_is_found(whole: Results) -> None:
     jobs = fared(readings, kept, whole.cell("interference/bypass=off"))
     assert [job.name for job in jobs] == ["victim 1", "victim 2", "victim 3"]
     starved, others = jobs[-1], jobs[:-1]
-    assert starved.gap_s == pytest.approx(1.0)  # two windows of half a second
+    assert starved.gap_s == pytest.approx(2.0)  # two windows of a second
     assert starved.least == 0.0
     assert all(other.gap_s == 0.0 and (other.least or 0) > 0.9 for other in others)
     assert starved.jain is not None

@@ -24,19 +24,37 @@ from sluice.target import DataFolder
 from sluice.timeline import Kind
 
 LOGS = {
-    "timeline_bw.1.log": "1000, 2048, 0, 4096, 0, 0x0000\n2001, 1024, 0, 4096, 0, 0x0000\n"
+    "timeline-1000ms_bw.1.log": "1000, 2048, 0, 4096, 0, 0x0000\n2001, 1024, 0, 4096, 0, 0x0000\n"
     "4000, 512, 0, 4096, 0, 0x0000\n4003, 9, 0, 4096, 0, 0x0000\n",
-    "timeline_bw.2.log": "1000, 1024, 1, 4096, 0, 0x0000\n1000, 1024, 0, 4096, 0, 0x0000\n",
+    "timeline-1000ms_bw.2.log": "1000, 1024, 1, 4096, 0, 0x0000\n1000, 1024, 0, 4096, 0, 0x0000\n",
 }
 
 
-def test_windows_without_a_line_are_gaps_and_the_rest_at_the_end_is_none(tmp_path: Path) -> None:
+def test_a_window_that_another_job_has_is_a_gap_and_one_that_nobody_has_is_not(
+    tmp_path: Path,
+) -> None:
     archive(tmp_path, LOGS)
-    found = timeline.read(tmp_path, 60.0)
+    found = timeline.read(tmp_path, 5.0)
     assert found is not None
     one, two = found.jobs
-    assert [one.rate(number) / 1024 for number in range(1, 6)] == [2048, 1024, 0, 512, 0]
-    assert two.rate(1) == 2 * 1024 * 1024  # both directions
+    assert found.windows == 4  # behind the last line nothing is known
+    assert [one.rate(number) / 1024 for number in range(1, 5)] == [2048, 1024, 512, 512]
+    assert one.gap_s == 0.0
+    assert [two.rate(number) / 1024 for number in range(1, 5)] == [2048, 0, 0, 0]
+    assert two.gap_s == 3.0
+
+
+def test_a_lone_jobs_gap_shows_in_its_histograms_only(tmp_path: Path) -> None:
+    alone = {name: text for name, text in LOGS.items() if ".1." in name}
+    archive(tmp_path, alone)
+    found = timeline.read(tmp_path, 5.0)
+    assert found is not None
+    assert found.jobs[0].gap_s is None
+    rows = "".join(f"{moment}, 0, 4096, 1, 0\n" for moment in (1000, 2000, 3700, 3701, 4000))
+    archive(tmp_path, {**alone, "timeline-1000ms_clat_hist.1.log": rows})
+    found = timeline.read(tmp_path, 5.0, latencies=False)
+    assert found is not None
+    assert found.jobs[0].gap_s == pytest.approx(0.7)
 
 
 @given(st.integers(0, 20 * 64))
@@ -51,12 +69,13 @@ def test_a_merged_bin_holds_what_fios_bins_of_it_hold(index: int) -> None:
 def test_histograms_of_a_window_add_up_after_a_gap(tmp_path: Path) -> None:
     row = ", ".join(["0"] * 20 + ["7"] + ["0"] * 20)
     text = f"1000, 0, 4096, {row}\n3500, 0, 4096, {row}\n3500, 0, 4096, {row}\n"
-    archive(tmp_path, {**LOGS, "timeline_clat_hist.1.log": text})
-    found = timeline.read(tmp_path, 60.0)
+    archive(tmp_path, {**LOGS, "timeline-1000ms_clat_hist.1.log": text})
+    found = timeline.read(tmp_path, 5.0)
     assert found is not None
     windows = found.jobs[0].latencies["read"]
     assert {number: sum(bins.values()) for number, bins in windows.items()} == {1: 7, 4: 14}
-    without = timeline.read(tmp_path, 60.0, latencies=False)
+    assert found.jobs[0].gap_s == pytest.approx(1.5)
+    without = timeline.read(tmp_path, 5.0, latencies=False)
     assert without is not None
     assert without.jobs[0].latencies == {}
 
@@ -64,16 +83,16 @@ def test_histograms_of_a_window_add_up_after_a_gap(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [b"", b"no archive", None])
 def test_damaged_logs_are_no_logs(tmp_path: Path, damage: bytes | None) -> None:
     if damage is None:
-        archive(tmp_path, {"timeline_bw.1.log": "1000, many, 0\n"})
+        archive(tmp_path, {"timeline-1000ms_bw.1.log": "1000, many, 0\n"})
     else:
         (tmp_path / timeline.ARCHIVE).write_bytes(damage)
-    assert timeline.read(tmp_path, 60.0) is None
+    assert timeline.read(tmp_path, 5.0) is None
 
 
 def test_short_runs_are_not_cut_into_windows() -> None:
     assert timeline.window(0.5) is None
-    assert timeline.window(1.0) == 0.1
-    assert timeline.window(10.0) == 0.5
+    assert timeline.window(1.0) == 0.25
+    assert timeline.window(10.0) == 1.0
     assert timeline.window(600.0) == 1.0
     assert timeline.options(Kind.LATENCY, 0.5) == {}
     assert "write_hist_log" not in timeline.options(Kind.RATE, 60.0)
@@ -90,7 +109,7 @@ def test_a_sweep_says_what_it_keeps(
 ) -> None:
     longer = SWEEP.replace('"200ms"', '"60s"')
     fio = fake_fio("")
-    assert "write_bw_log=timeline" in order_text(make_sweep(longer), fio, tmp_path)
+    assert "write_bw_log=timeline-1000ms" in order_text(make_sweep(longer), fio, tmp_path)
     text = order_text(make_sweep('timeline = "latency"\n' + longer), fio, tmp_path)
     assert "log_hist_msec=1000" in text
     assert "_log" not in order_text(make_sweep('timeline = "none"\n' + longer), fio, tmp_path)
@@ -112,7 +131,7 @@ def test_a_job_with_logs_of_its_own_keeps_them(
 @pytest.mark.skipif(shutil.which("fio") is None, reason="no fio here")
 def test_the_windows_of_a_real_run_add_up_to_its_figures(make_sweep: SweepMaker) -> None:
     text = 'timeline = "latency"\n' + SWEEP
-    replace = {'"200ms"': '"1200ms"', "[1, 8]": "[8]", "blocks = 2": "blocks = 1"}
+    replace = {'"200ms"': '"1500ms"', "[1, 8]": "[8]", "blocks = 2": "blocks = 1"}
     job = "[reader]\nrw=randread\nbs=4k\nnumjobs=2\nthinktime=200us\n"
     assert cli.main(["run", str(make_sweep(text, job=job, replace=replace))]) == 0
     results = store.load(Path(os.environ["SLUICE_STORE"]))
@@ -122,7 +141,7 @@ def test_the_windows_of_a_real_run_add_up_to_its_figures(make_sweep: SweepMaker)
         jobs = list(kept.logs(run, Role.MEASURED, latencies=True))
         assert len(jobs) == 2
         for sample, log in jobs:
-            rates = [log.rate(number) for number in range(1, 13)]
+            rates = [log.rate(number) for number in range(1, 6)]
             assert sum(rates) / len(rates) == pytest.approx(sample.values["bw"], rel=0.25)
             merged = histogram.merge(log.latencies["read"].values())
             assert 0.6 * sample.values["ios"] <= sum(merged.values()) <= sample.values["ios"]

@@ -35,7 +35,8 @@ class Fared:
     """The worst window's share of what the clones did, times their number: 1 is fair. Of a job
     without clones the worst window over its own mean. Median of the runs."""
     gap_s: float | None
-    """The longest stretch of windows without any completion, of all runs; 0: none."""
+    """The longest stretch without a completion, of all runs, is at least so long; 0: none that
+    shows. None: not known."""
     jain: float | None
     """Jain's index of the clones' I/Os, 1 when they are equal and 1/n when one has all; mean of
     the runs. None without clones."""
@@ -52,7 +53,7 @@ class _Watched:
 
     job: Job
     least: float | None
-    gap_s: float
+    gap_s: float | None
 
 
 def partner(readings: Readings, workload: Workload) -> Workload | None:
@@ -90,7 +91,7 @@ def fared(readings: Readings, kept: Kept, cell: Cell) -> tuple[Fared, ...]:
                 clones[job[0]],
                 fmean(p99) if p99 and len(p99) == len(figures) else None,
                 median(shares) if shares else None,
-                max((one.gap_s for one in mine), default=None),
+                max((one.gap_s for one in mine if one.gap_s is not None), default=None),
                 _jain(runs, job[0]) if clones[job[0]] > 1 else None,
             )
         )
@@ -114,7 +115,7 @@ def _watched(kept: Kept, run: Run) -> Iterator[_Watched]:
         own = [log.rate(number) for number in numbers]
         clones = [other for one, other in logs if one.name == sample.name]
         job = (sample.name, sample.index)
-        yield _Watched(job, _least(own, clones), _gap(own) * timeline.window_s)
+        yield _Watched(job, _least(own, clones), log.gap_s)
 
 
 def _least(own: list[float], clones: list[JobLog]) -> float | None:
@@ -127,15 +128,6 @@ def _least(own: list[float], clones: list[JobLog]) -> float | None:
         if total > 0:
             shares.append(rate / total * len(clones))
     return min(shares) if shares else None
-
-
-def _gap(rates: list[float]) -> int:
-    """Windows of the longest stretch without a completion."""
-    longest = current = 0
-    for rate in rates:
-        current = current + 1 if rate <= 0 else 0
-        longest = max(longest, current)
-    return longest
 
 
 def _jain(runs: Sequence[Run], name: str) -> float | None:

@@ -101,7 +101,7 @@ def _chart(
     for what, title in (
         ("least", "Worst window, share of the fair one"),
         ("jain", "Jain's index of the clones"),
-        ("gap_s", "Longest gap without a completion, s"),
+        ("gap_s", "Longest gap without a completion, at least, s"),
     ):
         values = [value for job in jobs if (value := getattr(job, what)) is not None]
         if values and (what != "gap_s" or max(values) > 0):
@@ -218,10 +218,12 @@ def _caption(kept: Kept, jobs: Sequence[Fared], alone: Workload | None) -> str:
     parts = []
     if alone is None:
         parts.append("No workload has the same jobs alone, so p99 has nothing to be set against.")
-    if all(job.gap_s is None for job in jobs):
+    if all(job.least is None for job in jobs):
         parts.append("The runs kept no timeline, so windows and gaps are not known.")
+    elif all(job.gap_s is None for job in jobs):
+        parts.append('Gaps of a lone job show with timeline = "latency" only.')
     elif not any(job.gap_s for job in jobs):
-        parts.append("No window of any run was without a completion.")
+        parts.append("No gap between completions shows.")
     if all(job.clones < 2 for job in jobs):
         parts.append("No job has clones, so there is no Jain index.")
     return " ".join(parts)
@@ -241,7 +243,7 @@ def _table(focus: Axis, places: Sequence[_Place]) -> Table:
                         figure("lat_p99", job.p99),
                         DASH if times is None else f"{TIMES}{times:.3g}",
                         DASH if job.least is None else f"{job.least:.2f}",
-                        DASH if job.gap_s is None else f"{job.gap_s:g} s",
+                        DASH if job.gap_s is None else f"{job.gap_s:.3g} s",
                         DASH if job.jain is None else f"{job.jain:.3f}",
                     )
                 )
