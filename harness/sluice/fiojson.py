@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,8 +115,19 @@ def samples(
             tallies.setdefault((role, direction), []).append(tally)
             found.append(Sample(name, role, False, direction, _values([tally]), index))
     for (role, direction), parts in tallies.items():
-        found.append(Sample(role.value, role, True, direction, _values(parts)))
+        values = _values(parts)
+        shares = [part.iops for part in parts]
+        if len(shares) > 1 and max(shares) > 0:
+            values["jain"] = jain(shares)
+        found.append(Sample(role.value, role, True, direction, values))
     return tuple(found)
+
+
+def jain(shares: Sequence[float]) -> float:
+    """Jain's fairness index: 1 when all get the same, 1/n when one gets everything."""
+    most = max(shares)
+    parts = [share / most for share in shares]
+    return sum(parts) ** 2 / (len(parts) * sum(part * part for part in parts))
 
 
 def job_errors(document: Mapping[str, Any]) -> list[str]:

@@ -37,6 +37,7 @@ _ALL = (
     Metric("ctx", "Context switches per I/O", "1", False, 0.10),
     Metric("ios", "I/Os completed", "1", True, 0.03),
     Metric("errors", "I/Os failed", "1", False, 0.0),
+    Metric("jain", "Fairness between jobs (Jain's index)", "1", True, 0.05),
     # Of a guest with a virtual clock only.
     Metric("instr", "Instructions per I/O", "1", False, 0.02),
 )

@@ -109,6 +109,17 @@ def test_latencies_of_jobs_are_merged_not_averaged() -> None:
     assert values["iops"] == 1000.0
 
 
+def test_fairness_is_between_the_jobs_of_a_role() -> None:
+    def fairness(*shares: int) -> float:
+        jobs = [one_job("a", ios) for ios in shares]
+        return total(document(*jobs, one_job("b", 9000)))["jain"]
+
+    assert fairness(100, 100, 100) == pytest.approx(1.0)
+    assert fairness(300, 0, 0) == pytest.approx(1 / 3)  # a job that starved counts
+    assert fairness(100, 50) == pytest.approx(0.9)
+    assert "jain" not in total(document(one_job()))  # alone, nobody is treated unfairly
+
+
 def test_cpu_is_an_ios_share_of_the_jobs_time() -> None:
     values = total(document(one_job(ios=1000)))
     assert values["cpu_usr_us"] == pytest.approx(100.0)  # 10 % of 1 s over 1000 I/Os
