@@ -8,3 +8,8 @@ nothing else has to know of it. The rest are the parts that benches share: runni
 file that is read and written (`testfile`), and what is printed and stored (`progress`, `report`).
 Standard library only, and the harness's statistics.
 """
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "harness"))

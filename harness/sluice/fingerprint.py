@@ -36,6 +36,9 @@ HARD = (
 )
 """And every ``option.*``: an option or a knob that is the same in all cells. The rest is soft."""
 
+GUEST = ("guest.accelerator", "guest.clock", "guest.devices", "guest.memory", "guest.qemu")
+"""Hard as well, and of guests only: a guest and a host don't compare either."""
+
 ARMS: Mapping[str, tuple[str, ...]] = {
     "kernel": ("kernel.*", "cpu.mitigations", "boot.id", "sysctl.*", "module.*"),
     "engine": ("engine.*",),
@@ -131,6 +134,8 @@ def knob_key(knob: str) -> str:
 def _is_hard(key: str, a: Environment, b: Environment) -> bool:
     if key.startswith("option."):  # not set is known, by whoever tells of the job at all
         return "job.hash" in a.values and "job.hash" in b.values
+    if key in GUEST:
+        return True
     return key in HARD and key in a.values and key in b.values
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from harnessing import environment
 
-from sluice import paths, plan, prepare
+from sluice import paths, plan, prepare, process
 from sluice import sweep as sweeps
 from sluice.errors import SluiceError
 from sluice.fiocli import Fio
@@ -34,15 +34,17 @@ SECONDS = 300
 
 
 def vm(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """``sluice vm`` as a process."""
-    return subprocess.run(
-        [sys.executable, "-m", "sluice", "vm", *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-        cwd=cwd,
-    )
+    """``sluice vm`` as a process, which leaves nothing running."""
+    command = [sys.executable, "-m", "sluice", "vm", *map(str, words)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd
+    ) as child:
+        try:
+            out, err = child.communicate(timeout=SECONDS)
+        finally:
+            child.kill()
+    assert process.marked(str(child.pid)) == []
+    return subprocess.CompletedProcess(command, child.returncode, out, err)
 
 
 @functools.cache

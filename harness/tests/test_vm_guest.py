@@ -78,7 +78,6 @@ def test_a_tour_of_a_guest(version: str, tmp_path: Path) -> None:
     polled = found["polled"]["jobs"][0]
     assert polled["read"]["total_ios"] == 300
     assert kernel.name.startswith(version)
-    assert guest.running() == []
 
 
 def virtual(path: Path, folder: Path, *more: object) -> Results:
@@ -149,7 +148,7 @@ def test_a_crash_and_a_hang_cost_one_run_each_and_the_sweep_goes_on(
     assert "hung: no end after 8 s" in hung.reason
     assert "Kernel panic" in (crashed.folder / "console.txt").read_text()
     assert (crashed.folder / JOB).is_file()
-    assert guest.running() == []
+    assert process.marked(str(os.getpid())) == []
 
 
 OOPS = """\
@@ -177,7 +176,6 @@ def test_an_oops_of_the_kernel_ends_the_guest_with_its_trace(tmp_path: Path) -> 
     assert done.returncode == 1, done.stderr
     assert re.search(r"^sluice: guest 6\.12\S+ crashed: .*", done.stderr, re.MULTILINE)
     assert "Call Trace" in done.stderr
-    assert guest.running() == []
 
 
 RECORDED = """\
@@ -252,7 +250,7 @@ def test_nothing_is_left_of_a_guest_whose_harness_ends(how: signal.Signals) -> N
     while not (mine := process.marked(str(harness.pid))):
         assert time.monotonic() < limit
         time.sleep(0.05)
-    assert [pid for pid, _ in guest.running()] == mine
+    assert set(mine) <= {pid for pid, _ in guest.running()}
     harness.send_signal(how)
     assert harness.wait(30) == (-9 if how is signal.SIGKILL else 130)
     while process.marked(str(harness.pid)):

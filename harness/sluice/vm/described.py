@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from sluice import env
-from sluice.errors import SluiceError
 from sluice.fiocli import Fio
-from sluice.model import Environment, Results
+from sluice.model import Environment
 from sluice.vm import qemu
 from sluice.vm.executor import GuestExecutor
 from sluice.vm.kernels import Kernel
@@ -17,11 +17,11 @@ from sluice.vm.machine import Machine
 _OF_TOOLS = ("harness.version", "python.version", "fio.version", "fio.sha256", "engine.sha256",
              "engine.commit", "machine.id")  # fmt: skip
 _OF_HOST = ("cpu.model", "cpu.count", "kernel.release", "machine.virtual")
-_SAME = ("guest.qemu", "guest.clock", "guest.accelerator", "guest.devices", "guest.memory")
 
 
 def environment(
     when: str,
+    facts: Mapping[str, str],
     fio: Fio,
     plugin: Path | None,
     commit: str,
@@ -29,12 +29,14 @@ def environment(
     kernel: Kernel,
     executor: GuestExecutor,
 ) -> Environment:
-    """The guest that `executor` booted last, with the tools and the host below it. Keys of a host's
-    environment mean the guest here; the host's own begin with ``host.``."""
+    """The guest that `executor` booted last, with the tools and the host below it; `facts` are the
+    sweep's. Keys of a host's environment mean the guest here; the host's own begin with
+    ``host.``."""
     host = env.capture(when, fio, Path("/"), plugin, commit).values
     values = {key: host[key] for key in _OF_TOOLS if key in host}
     values |= {f"host.{key}": host[key] for key in _OF_HOST if key in host}
     values |= {key: text for key, text in host.items() if key.startswith("now.")}
+    values |= facts
     values |= executor.facts
     values |= {
         "machine.virtual": f"qemu-{executor.accelerator}",
@@ -51,20 +53,6 @@ def environment(
     }
     known = {key: text for key, text in sorted(values.items()) if text}
     return Environment(when, time.time(), known)
-
-
-def same_guest(results: Results, now: Environment) -> None:
-    """SluiceError when a campaign is resumed in another kind of guest."""
-    if not results.environments:
-        return
-    first = results.environments[0].values
-    for key in _SAME:
-        if first.get(key) != now.values.get(key):
-            raise SluiceError(
-                f"{results.campaign}: {key} was {first.get(key, 'unknown')}, now is "
-                f"{now.values.get(key, 'unknown')}: runs of both don't compare; start a new "
-                "campaign with `sluice vm sweep SWEEP`"
-            )
 
 
 def _devices(machine: Machine) -> str:

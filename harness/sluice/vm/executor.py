@@ -98,7 +98,7 @@ class GuestExecutor:
             if isinstance(event, File) and event.name == "facts":
                 self.facts = _facts(event.data)
             if isinstance(event, Word) and event.name == "prepared":
-                self.booted_s = time.monotonic() - guest.started
+                self.booted_s = guest.now_s
                 return
         end = self._guest.end()
         self._leave()

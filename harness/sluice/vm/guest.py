@@ -116,6 +116,11 @@ class Guest:
         self._timeout_s = seconds
         self._deadline = time.monotonic() + seconds
 
+    @property
+    def now_s(self) -> float:
+        """Real seconds since power on."""
+        return time.monotonic() - self.started
+
     def events(self) -> Iterator[Event]:
         """What the guest says, until it ends or its time is over."""
         position = 0

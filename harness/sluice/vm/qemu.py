@@ -14,7 +14,7 @@ from sluice.vm.machine import Machine
 
 PROGRAM = "qemu-system-x86_64"
 OLDEST = (7, 0)
-"""6.x has no poll queues that io_uring_cmd reaches; 7.2 is what is tested."""
+"""7.2 is what is tested; what is much older isn't likely to do the same."""
 _COMMAND_LINE = (
     # oops=panic, panic=-1: whatever breaks ends the guest at once, with its trace on the console.
     # tsc=reliable: 6.1 may else choose hpet, and is four times slower.

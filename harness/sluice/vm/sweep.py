@@ -6,11 +6,12 @@ import argparse
 import dataclasses
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sluice import (
+    builds,
     commands,
     compose,
     permitted,
@@ -59,8 +60,12 @@ class _Work:
     kernel: Kernel
     fio: Fio
     plugin: Path | None
-    """The engine that is carried in, on the host."""
+    """The sweep's own engine, on the host."""
+    libraries: Mapping[str, Path]
+    """Every engine that is carried in: its path in the guest -> where it is here."""
     commit: str
+    facts: Mapping[str, str]
+    """What the environment is told about the sweep."""
 
 
 def sweep(arguments: argparse.Namespace, machine: Machine) -> int:
@@ -69,13 +74,14 @@ def sweep(arguments: argparse.Namespace, machine: Machine) -> int:
     kernel = kernels.resolve(arguments.kernel, arguments.modules)
     loaded = _for_guests(sweeps.load(prepare.sweep_path(arguments.sweep), fio), machine, arguments)
     placement = _place(loaded, machine)
+    store = Store(Path(arguments.store))
     plugin = prepare.plugin_of(loaded)
-    if plugin is not None:
-        loaded = prepare.with_plugin(loaded, planned.ENGINE)
-    _check(loaded, placement, fio, plugin)
+    commit = snapshot.commit_of(plugin) if plugin else ""
+    moved, libraries = _moved(loaded, plugin)
+    _check(moved, placement, fio, libraries)
     blocks = arguments.replicas or (REPLICAS if machine.virtual else loaded.file.blocks)
     header = prepare.header(
-        loaded,
+        moved,
         placement,
         DataFolder(Path(MOUNT)),
         blocks,
@@ -86,11 +92,12 @@ def sweep(arguments: argparse.Namespace, machine: Machine) -> int:
     if arguments.dry_run:
         show.print_plan(header, False, sys.stdout)
         return 0
-    store = Store(Path(arguments.store))
-    commit = snapshot.commit_of(plugin) if plugin else ""
     if plugin is not None:
         plugin = snapshot.keep(plugin, store.root)
-    work = _Work(loaded, placement, machine, kernel, fio, plugin, commit)
+    loaded = dataclasses.replace(loaded, builds=builds.kept(loaded.builds, store.root))
+    facts = prepare.facts(loaded)
+    moved, libraries = _moved(loaded, plugin)
+    work = _Work(moved, placement, machine, kernel, fio, plugin, libraries, commit, facts)
     todo = plan.remaining(header.blocks, ())
     with _executor(work, header, todo, arguments.console) as executor:
         executor.prime()  # what the guest can't do is said before there is a campaign
@@ -111,8 +118,10 @@ def resume(arguments: argparse.Namespace, again: argparse.Namespace, machine: Ma
     if plugin is not None:
         kept = snapshot.find(first.get("engine.sha256", ""), store.root)
         plugin = kept if kept.is_file() else plugin
-        loaded = prepare.with_plugin(loaded, planned.ENGINE)
-    work = _Work(loaded, placement, machine, kernel, fio, plugin, first.get("engine.commit", ""))
+    facts = prepare.facts(loaded)
+    loaded, libraries = _moved(loaded, plugin)
+    commit = first.get("engine.commit", "")
+    work = _Work(loaded, placement, machine, kernel, fio, plugin, libraries, commit, facts)
     retry = frozenset({Status.FAILED, Status.TIMEOUT} if arguments.retry_failed else ())
     todo = plan.remaining(results.blocks, results.runs, retry)
     if not todo:
@@ -121,7 +130,6 @@ def resume(arguments: argparse.Namespace, again: argparse.Namespace, machine: Ma
         executor.prime()
         now = _environment(work, executor, "before")
         prepare.same_machine(results, now)
-        described.same_guest(results, now)
         return _session(work, store, campaign, executor, retry)
 
 
@@ -172,6 +180,23 @@ def _for_guests(loaded: Sweep, machine: Machine, arguments: argparse.Namespace) 
     return dataclasses.replace(loaded, info=info, file=file)
 
 
+def _moved(loaded: Sweep, plugin: Path | None) -> tuple[Sweep, dict[str, Path]]:
+    """The sweep with its engines where guests have them; and where those are here."""
+    libraries: dict[str, Path] = {}
+    if plugin is not None:
+        libraries[str(planned.ENGINE)] = plugin
+        loaded = prepare.with_plugin(loaded, planned.ENGINE)
+    found = {}
+    for number, (label, build) in enumerate(loaded.builds.items()):
+        argument = build.argument
+        if build.library is not None:
+            there = f"{planned.ENGINE.parent}/build-{number}.so"
+            libraries[there] = build.library
+            argument = f"{builds.EXTERNAL}{there}"
+        found[label] = dataclasses.replace(build, argument=argument)
+    return dataclasses.replace(loaded, builds=found), libraries
+
+
 def _gates(gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
     """What decides under the virtual clock, unless the sweep names its metrics: instructions, and
     the mean latency in virtual nanoseconds, which fio gives exactly. (Its IOPS has a resolution of
@@ -216,23 +241,23 @@ def _target(placement: Placement, machine: Machine) -> Target:
     )
 
 
-def _check(loaded: Sweep, placement: Placement, fio: Fio, plugin: Path | None) -> None:
+def _check(loaded: Sweep, placement: Placement, fio: Fio, libraries: Mapping[str, Path]) -> None:
     """SluiceError for a job that fio or the harness refuses. What a guest's jobs write is the
     guest's own, so nobody has to consent."""
     for cell in loaded.cells:
         if cell.skipped is None:
             job = compose.compose(loaded, cell, placement, 1, Path("/runs") / STATS)
             permitted.check(job, loaded.options.of_engine)
-    if plugin is not None:
-        said = fio.check_engine(plugin)
+    for library in libraries.values():
+        said = fio.check_engine(library)
         if said:
             raise SluiceError(
-                f"{plugin}: fio can't load it: {said}: build it for this fio (ci/setup)"
+                f"{library}: fio can't load it: {said}: build it for this fio (ci/setup)"
             )
     for cell in prepare.covering(loaded.cells):
         text = compose.compose(loaded, cell, placement, 1, Path("/runs") / STATS).render()
-        if plugin is not None:
-            text = text.replace(str(planned.ENGINE), str(plugin))
+        for there, here in libraries.items():
+            text = text.replace(there, str(here))
         complaints = fio.check_job(text)
         if complaints:
             raise SluiceError(
@@ -247,10 +272,10 @@ def _executor(
     fillers = (
         planned.fillers(work.loaded, work.placement, header) if work.machine.file_system else []
     )
-    engine = []
-    if work.plugin is not None:
-        library, *needed = carry.file(work.plugin)
-        engine = [cpio.regular(str(planned.ENGINE), library.data, 0o755), *needed]
+    engines = []
+    for there, here in work.libraries.items():
+        library, *needed = carry.file(here)
+        engines += [cpio.regular(there, library.data, 0o755), *needed]
 
     def boot(runs: Sequence[Planned]) -> Boot:
         machine = work.machine.replica(runs[0].block)
@@ -258,7 +283,7 @@ def _executor(
             machine,
             work.kernel,
             planned.script(runs, machine, device, len(fillers)),
-            [*engine, *planned.entries(runs, machine, fillers)],
+            [*engines, *planned.entries(runs, machine, fillers)],
             work.fio.program,
         )
 
@@ -268,7 +293,7 @@ def _executor(
 
 def _environment(work: _Work, executor: GuestExecutor, when: str) -> Environment:
     return described.environment(
-        when, work.fio, work.plugin, work.commit, work.machine, work.kernel, executor
+        when, work.facts, work.fio, work.plugin, work.commit, work.machine, work.kernel, executor
     )
 
 
