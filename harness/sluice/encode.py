@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+Decoder = Callable[[Any], Any]
 
 
 def to_json(value: Any) -> Any:
@@ -38,10 +39,8 @@ def to_json(value: Any) -> Any:
 
 def from_json(kind: type[T], raw: Any) -> T:
     """A value of dataclass `kind`. ValueError says what doesn't fit."""
-    return typing.cast(T, _decoder(kind)(raw))
-
-
-Decoder = Callable[[Any], Any]
+    decoder: Decoder = _decoder(typing.cast(Any, kind))
+    return typing.cast(T, decoder(raw))
 
 
 @cache
