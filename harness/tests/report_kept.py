@@ -10,7 +10,7 @@ import tarfile
 from dataclasses import replace
 from pathlib import Path
 
-from sluice import files, histogram, timeline
+from sluice import files, fiologs, histogram, timeline
 from sluice.histogram import Bins
 from sluice.model import Results, Role, Run, Sample
 
@@ -84,7 +84,7 @@ def spread(median_ns: float, sigma: float, count: int) -> Bins:
     bins: Bins = {}
     before = 0
     for index in range(64, 29 * 64):
-        low, high = timeline._edges(index)
+        low, high = fiologs._edges(index)
         below = 0.5 * (1 + math.erf(math.log(high / median_ns) / sigma / math.sqrt(2)))
         here = round(count * below)
         if here > before:
@@ -113,7 +113,7 @@ def _histograms(median_ns: float, iops: float, runtime_s: float, starved: bool) 
     counts = [0] * (29 * 64 // 4)
     for index in range(len(counts)):
         for sub in range(4 * index, 4 * index + 4):
-            low, high = timeline._edges(sub)
+            low, high = fiologs._edges(sub)
             counts[index] += one.get((low + high) // 2, 0)
     row = ", ".join(str(count) for count in counts)
     numbers = range(1, round(runtime_s / width) + 1)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_kept import archive
 
-from sluice import cli, histogram, store, sweep, timeline
+from sluice import cli, fiologs, histogram, store, sweep, timeline
 from sluice.errors import SluiceError
 from sluice.fiocli import Fio
 from sluice.model import Role
@@ -60,9 +60,9 @@ def test_a_lone_jobs_gap_shows_in_its_histograms_only(tmp_path: Path) -> None:
 @given(st.integers(0, 20 * 64))
 def test_a_merged_bin_holds_what_fios_bins_of_it_hold(index: int) -> None:
     """fio's own plat_idx_to_val gives the middle of a bin; four of them make one of the log's."""
-    low, _ = timeline._edges(4 * index)
-    _, high = timeline._edges(4 * index + 3)
-    assert low <= timeline._midpoint(index) <= high
+    low, _ = fiologs._edges(4 * index)
+    _, high = fiologs._edges(4 * index + 3)
+    assert low <= fiologs._midpoint(index) <= high
     assert high - low <= max(4, low * 4 / 64)
 
 

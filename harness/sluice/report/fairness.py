@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from sluice.fiologs import JobLog
 from sluice.metrics import percentile_supported
 from sluice.model import Cell, Role, Run, Workload
 from sluice.report.kept import Kept
 from sluice.report.readings import Readings
-from sluice.timeline import JobLog
 
 __all__ = ["Fared", "fared", "jain", "partner"]
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 from sluice import files, fiojson, histogram, timeline
 from sluice.executor import OUTPUT
+from sluice.fiologs import JobLog
 from sluice.histogram import Bins
 from sluice.model import Results, Role, Run, Sample
-from sluice.timeline import JobLog, Timeline
+from sluice.timeline import Timeline
 
 __all__ = ["Kept", "jobs_in_order"]
 
