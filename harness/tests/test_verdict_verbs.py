@@ -13,7 +13,7 @@ from conftest import SweepMaker
 from levelled import Levels, campaign
 from test_cli import inside, one_line
 
-from sluice import store
+from sluice import plan, store
 from sluice.campaign import Campaign
 from sluice.executor import Order
 from sluice.model import Cell, Results
@@ -363,3 +363,51 @@ def test_nothing_is_confirmed_before_all_is_measured(
     results = bench.run(Levels(deep(1.3)))
     shutil.rmtree(results.runs[-1].folder)
     assert "is not complete, so what looks best may change" in one_line(inside(capsys, "confirm"))
+
+
+def wavering(fake_fio: FakeFio, percent: int) -> str:
+    """A fio whose runs scatter by up to so many percent, and never drift."""
+    return fake_fio(
+        f"""
+        number = int(os.path.basename(os.getcwd()).partition("-")[0])
+        say(output, ios=20000 + 2 * {percent} * (number * 37 % 101))
+        """
+    )
+
+
+def test_a_pilot_chooses_the_number_of_blocks_and_its_blocks_count(
+    bench: Bench, fake_fio: FakeFio, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fio = wavering(fake_fio, 8)
+    done = inside(capsys, "run", bench.sweep('"auto"'), "--fio", fio, "--seed", 3)
+    assert done.returncode == 0, done.stderr
+    results = store.load(bench.root)
+    count = len(results.blocks)
+    assert 5 < count <= 40
+    assert f"small-0001: {count} blocks by the spread of the first 5" in done.stderr
+    assert results.complete
+    assert results.sweep.blocks == count
+    assert results.blocks == plan.draw(results.cells, count, 3)  # as if drawn at once
+    assert {run.block for run in results.runs} == set(range(count))
+
+
+def test_a_quiet_pilot_is_enough_and_a_number_overrides_it(
+    bench: Bench, fake_fio: FakeFio, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fio = wavering(fake_fio, 0)
+    inside(capsys, "run", bench.sweep('"auto"'), "--fio", fio)
+    assert len(store.load(bench.root).blocks) == 5
+    inside(capsys, "run", bench.sweep('"auto"'), "--fio", fio, "--blocks", 2)
+    assert len(store.load(bench.root).blocks) == 2
+    assert "no unfinished campaign" in one_line(inside(capsys, "run", "--resume", "--fio", fio))
+
+
+def test_a_harness_that_ended_before_it_chose_chooses_on_resume(
+    bench: Bench, fake_fio: FakeFio, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fio = wavering(fake_fio, 0)
+    inside(capsys, "run", bench.sweep('"auto"'), "--fio", fio)
+    shutil.rmtree(bench.root / "small-0001" / "blocks")
+    done = inside(capsys, "run", "--resume", "--fio", fio)
+    assert done.returncode == 0, done.stderr
+    assert "5 blocks by the spread of the first 5" in done.stderr
