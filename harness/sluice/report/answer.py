@@ -15,6 +15,7 @@ from sluice.report.tables import Table
 from sluice.report.words import plural
 from sluice.stats import LEVEL, Comparison, Verdict
 from sluice.verdicts.family import Comparisons, gates_of
+from sluice.verdicts.recommend import advise
 
 __all__ = [
     "Answer",
@@ -46,7 +47,8 @@ class Answer:
     lead: str
     """One sentence."""
     points: tuple[str, ...]
-    """One for each gating metric: counts, and the largest ratio with its interval."""
+    """One for each gating metric: counts, and the largest ratio with its interval; then what to
+    set."""
     basis: str
     """How the verdicts were made, and how far they reach."""
 
@@ -75,6 +77,7 @@ def answer(readings: Readings, found: Comparisons) -> Answer:
         if rows:
             clauses.append(_clause(gate, rows))
             points.append(_point(gate, rows))
+    points.append(advise(results, found).text)
     several = len(found.axis.values) > 2
     lead = f"{'Each value compared' if several else 'Compared'} with {base}: "
     basis = [_method(found.rows), _state(readings)]

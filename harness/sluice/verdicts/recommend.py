@@ -53,16 +53,16 @@ class Advice:
     """Of a proposal and what became of it."""
 
 
-def advise(results: Results) -> Advice:
+def advise(results: Results, overall: Comparisons | None = None) -> Advice:
     """What the campaign says by now: of its newest confirmation that has blocks, else of its own
-    blocks."""
-    stages = [block.stage for block in results.blocks if block.stage.startswith(CONFIRM)]
-    proposal = _propose(compare(Readings(results)), gates_of(results)[0])
-    for stage in sorted(set(stages), key=lambda name: int(name.partition("-")[2]), reverse=True):
-        found = confirmed(results, stage)
+    blocks. `overall`: the comparisons of these, where the caller has them."""
+    overall = overall or compare(Readings(results))
+    stages = {block.stage for block in results.blocks if block.stage.startswith(CONFIRM)}
+    for stage in sorted(stages, key=lambda name: int(name.partition("-")[2]), reverse=True):
+        found = confirmed(results, stage, overall)
         if found is not None:
             return found
-    return proposal
+    return _propose(overall, gates_of(results)[0])
 
 
 def cells_of(results: Results, advice: Advice, base: str) -> tuple[Cell, ...]:
@@ -74,11 +74,10 @@ def cells_of(results: Results, advice: Advice, base: str) -> tuple[Cell, ...]:
     )
 
 
-def confirmed(results: Results, stage: str) -> Advice | None:
+def confirmed(results: Results, stage: str, overall: Comparisons) -> Advice | None:
     """What the fresh blocks of a stage say of the value that they measured; None when they can't
     yet."""
     readings = Readings(results, stage)
-    overall = compare(Readings(results))
     cells = {cell for block in results.blocks if block.stage == stage for cell in block.order}
     if overall.axis is None or not cells or readings.ok_blocks < 2:
         return None
