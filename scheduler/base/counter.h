@@ -16,6 +16,9 @@ class Counter {
     value_.store(value_.load(std::memory_order_relaxed) - amount, std::memory_order_relaxed);
   }
   void set(std::uint64_t value) noexcept { value_.store(value, std::memory_order_relaxed); }
+  void raise(std::uint64_t value) noexcept {
+    if (value > load()) set(value);
+  }
   std::uint64_t load() const noexcept { return value_.load(std::memory_order_relaxed); }
 
  private:

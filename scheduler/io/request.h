@@ -5,6 +5,7 @@
 // exactly once, with the bytes transferred or -errno; Session checks that, in release builds too.
 #pragma once
 
+#include <boost/intrusive/list.hpp>
 #include <boost/intrusive/set_hook.hpp>
 #include <boost/intrusive/slist.hpp>
 
@@ -18,6 +19,7 @@ namespace sluice {
 class Device;
 class Leaf;
 class Mailbox;
+class Seat;
 
 enum class Op : std::uint8_t { read, write, flush, data_sync, trim };
 inline constexpr unsigned kOps = 5;
@@ -35,12 +37,14 @@ enum class RequestState : std::uint8_t {
 /// (OpenZFS #16591: toggling the mode in flight).
 enum class Path : std::uint8_t {
   bypassed,  ///< holds no permission of the queue
-  queued,    ///< holds one: to be given back at completion
+  queued,    ///< holds one of the queue: to be given back at completion
+  leased,    ///< uses one that its seat holds
 };
 
 /// A session's view of one open file. Owned by the session; stable while I/O is in flight on it.
 struct Target {
   Leaf* leaf = nullptr;      ///< whose queue the I/O passes
+  Seat* seat = nullptr;      ///< the session's place there
   Device* device = nullptr;  ///< where it ends
   int fd = -1;               ///< -1 for devices without files
   int fixed_slot = -1;       ///< index in the owner's ring of registered files, or -1
@@ -61,6 +65,9 @@ struct Request {
   // Where it stands.
   RequestState state = RequestState::idle;
   Path path = Path::bypassed;
+  bool direct = false;     ///< O_DIRECT
+  bool important = false;  ///< never bypasses in hybrid mode
+  bool busy = false;       ///< counted by Leaf::busy()
   std::uint32_t slot = 0;   ///< index in the owner's array == fio's io_u->index
   std::int32_t result = 0;  ///< bytes, or -errno; valid from the end until the next submit()
   Target* target = nullptr;
@@ -76,6 +83,7 @@ struct Request {
   std::uint64_t found_ns = 0;    ///< completion seen
 
   boost::intrusive::slist_member_hook<> link;
+  boost::intrusive::list_member_hook<> active;  ///< of the leaf's active list (queue=classic)
 
   /// Never merged with others: a part of an aggregate that failed, done again.
   bool alone = false;

@@ -65,12 +65,16 @@ void Courier::collect_overdue() {
     visits_.swap(watched_);
     visiting_ = true;
   }
+  Grants freed;
   for (Mailbox* mailbox : visits_) {
     // Cleared first: a grant that arrives from now on is watched anew.
     mailbox->watched.store(false, std::memory_order_release);
-    mailbox->take_grants(to_issue_);
+    if (can_carry_) mailbox->take_grants(to_issue_);
+    mailbox->reclaim(freed);
   }
   visits_.clear();
+  // While the visits last, so that no owner of a seat in the list is gone.
+  deliver_grants(freed);
   {
     const std::lock_guard lock(mutex_);
     visiting_ = false;
@@ -82,6 +86,7 @@ void Courier::issue() {
   while (!to_issue_.empty() && channel_->in_flight() < kDepth) {
     Request& request = to_issue_.front();
     to_issue_.pop_front();
+    if (request.important) request.target->leaf->important_goes();
     request.state = RequestState::at_device;
     request.issued_ns.store(clock_.now_ns(), std::memory_order_relaxed);
     SLUICE_CHECK(channel_->submit(request));
@@ -98,27 +103,22 @@ void Courier::settle(Request** ended, unsigned count) {
     request.found_ns = now;
     // It has left the device, though the owner may not hear of it for long.
     request.issued_ns.store(0, std::memory_order_relaxed);
-    RequestList granted;
-    request.target->leaf->queue().leave(&ended[i], 1, granted);
+    Grants grants;
+    Request* const one = &request;
+    request.target->leaf->queue().leave(*request.target->seat, &one, 1, grants);
+    grants.others.splice_after(grants.others.last(), grants.own);
     // From here on the owner may end and free the request.
     RequestList found;
     found.push_back(request);
     request.owner->deliver_found(found);
-    RequestList own;
-    deliver_grants(granted, nullptr, own);
+    deliver_grants(grants);
   }
 }
 
 void Courier::run() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return stop_ || !watched_.empty(); });
-  if (stop_) return;
-  lock.unlock();
-  // Without a channel of its own the courier can't help; the grants stay with their owners.
-  if (!open_channel()) return;
-  lock.lock();
   while (!stop_) {
-    const bool busy = channel_->in_flight() > 0 || !to_issue_.empty();
+    const bool busy = (channel_ && channel_->in_flight() > 0) || !to_issue_.empty();
     if (watched_.empty() && !busy) {
       changed_.wait(lock);
       continue;
@@ -129,14 +129,29 @@ void Courier::run() {
       sleep_ns(kGraceNs);
       collect_overdue();
     }
-    issue();
-    if (channel_->in_flight() > 0) channel_->wait(1, true);
-    Request* ended[kDepth];
-    settle(ended, channel_->poll(ended, kDepth));
+    if (!to_issue_.empty() && !channel_ && !open_channel()) {
+      give_up_carrying();
+    }
+    if (channel_) carry();
     lock.lock();
   }
   // A channel is its thread's, to the end.
   channel_.reset();
+}
+
+void Courier::carry() {
+  issue();
+  if (channel_->in_flight() > 0) channel_->wait(1, true);
+  Request* ended[kDepth];
+  settle(ended, channel_->poll(ended, kDepth));
+}
+
+// Without a channel of its own the courier can't carry; grants stay with their owners.
+void Courier::give_up_carrying() {
+  can_carry_ = false;
+  Grants back;
+  back.others.swap(to_issue_);
+  deliver_grants(back);
 }
 
 }  // namespace sluice

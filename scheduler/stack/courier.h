@@ -1,9 +1,10 @@
-// Courier: issues granted requests whose owner is busy elsewhere.
+// Courier: sees to grants whose owner is busy elsewhere.
 //
 // A grant that its owner doesn't collect holds a slot of the leaf that nobody uses, and starves the
-// other jobs while the owner verifies, logs, or isn't scheduled. So after a grace period a thread
-// with a channel of its own carries the request to the device and its completion back to the
-// owner's mailbox.
+// other jobs while the owner verifies, logs, or isn't scheduled. So after a grace period:
+//   - queue=classic, where a grant is a request: a thread with a channel of its own carries it to
+//     the device, and its completion back to the owner's mailbox;
+//   - queue=fast, where a grant is a permission: others may have it (LeafQueue::reclaim()).
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +21,7 @@
 namespace sluice {
 
 /// Threads: all calls any; the work is done on the courier's own thread, which ends with the object
-/// and opens a channel at the first watch(). One courier serves one kind of device.
+/// and opens a channel when it first needs one. One courier serves one kind of device.
 class Courier {
  public:
   /// Long enough that a job in fio's own code comes back first, short against any thinktime.
@@ -43,6 +44,8 @@ class Courier {
 
  private:
   void run();
+  void carry();
+  void give_up_carrying();
   bool open_channel();
   /// Moves overdue grants to to_issue_.
   void collect_overdue();
@@ -62,6 +65,7 @@ class Courier {
   std::unique_ptr<Channel> channel_;  // set once by the thread, under mutex_
   std::vector<Mailbox*> visits_;      // the thread's
   RequestList to_issue_;              // the thread's
+  bool can_carry_ = true;             // the thread's
 };
 
 }  // namespace sluice

@@ -4,21 +4,24 @@
 
 namespace sluice {
 
-void deliver_grants(RequestList& granted, const Mailbox* self, RequestList& own) {
-  while (!granted.empty()) {
+void deliver_grants(Grants& grants) {
+  while (!grants.others.empty()) {
     // A run of requests of one owner is one delivery.
-    Mailbox* const owner = granted.front().owner;
+    Mailbox* const owner = grants.others.front().owner;
     RequestList run;
-    while (!granted.empty() && granted.front().owner == owner) {
-      Request& request = granted.front();
-      granted.pop_front();
+    while (!grants.others.empty() && grants.others.front().owner == owner) {
+      Request& request = grants.others.front();
+      grants.others.pop_front();
       run.push_back(request);
     }
-    if (owner == self) {
-      own.splice_after(own.last(), run);
-    } else {
-      owner->deliver_grants(run);
-    }
+    owner->deliver_grants(run);
+  }
+  while (!grants.seats.empty()) {
+    Seat& seat = grants.seats.front();
+    grants.seats.pop_front();
+    seat.unlist();
+    seat.owner()->notify(seat);
+    seat.end_notice();
   }
 }
 

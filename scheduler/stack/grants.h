@@ -1,12 +1,11 @@
 // Where grants go that a completion freed: to their owners.
 #pragma once
 
-#include "scheduler/io/request.h"
+#include "scheduler/queue/leaf_queue.h"
 
 namespace sluice {
 
-/// Moves each request of `granted` to its owner's mailbox, except those of `self` (may be null),
-/// which are moved to `own` in order.
-void deliver_grants(RequestList& granted, const Mailbox* self, RequestList& own);
+/// Tells the owners of what a queue let go, `own` excepted: that is the caller's.
+void deliver_grants(Grants& grants);
 
 }  // namespace sluice

@@ -25,6 +25,30 @@ void Mailbox::deliver_found(RequestList& found) {
   wake_owner();
 }
 
+void Mailbox::notify(Seat& seat) {
+  const std::lock_guard lock(mutex_);
+  if (!seat.mail.is_linked()) seats_.push_front(seat);
+  if (!wake_owner()) courier_.watch(*this);
+}
+
+Seat* Mailbox::next_seat() {
+  const std::lock_guard lock(mutex_);
+  if (seats_.empty()) return nullptr;
+  Seat* const seat = &seats_.front();
+  seats_.pop_front();
+  return seat;
+}
+
+void Mailbox::forget(Seat& seat) {
+  const std::lock_guard lock(mutex_);
+  if (seat.mail.is_linked()) seats_.erase(seats_.iterator_to(seat));
+}
+
+void Mailbox::reclaim(Grants& out) {
+  const std::lock_guard lock(mutex_);
+  for (Seat& seat : seats_) seat.queue().reclaim(seat, out);
+}
+
 void Mailbox::collect(RequestList& granted, RequestList& found, unsigned max) {
   const std::lock_guard lock(mutex_);
   granted.splice_after(granted.last(), granted_);

@@ -34,6 +34,7 @@ json::object leaf_report(const Leaf& leaf) {
   json::object out{{"path", leaf.path()},
                    {"device", json::string_view(kind.data(), kind.size())},
                    {"rotational", leaf.device().capabilities().rotational},
+                   {"queue", leaf.queue().kind() == SLUICE_queue_fast ? "fast" : "classic"},
                    {"max_active", applied.max_active},
                    {"order", applied.by_offset ? "offset" : "fifo"},
                    {"nia_credit", applied.background.credit},

@@ -40,16 +40,21 @@ Session::Session(const SessionConfig& config, const Clock& clock, std::unique_pt
       batch_(config.depth),
       ended_(config.depth),
       stats_(std::make_unique<JobStats>()) {
-  targets_.reserve(config.files);
-  for (unsigned op = 0; op < kOps; ++op) classes_[op] = class_of(static_cast<Op>(op));
+  files_.reserve(config.files);
+  for (unsigned op = 0; op < kOps; ++op) {
+    const IoClass io_class = class_of(static_cast<Op>(op));
+    traits_[op] = {io_class, config.tunables.important != 0 || is_background(io_class)};
+  }
   for (unsigned i = 0; i < config.depth; ++i) {
     requests_[i].slot = i;
     requests_[i].owner = &mailbox_;
+    requests_[i].direct = config.direct;
   }
 }
 
 Session::~Session() {
   drain();
+  for (const auto& file : files_) close(*file);
   courier_.forget(mailbox_);
 }
 
@@ -62,18 +67,30 @@ void Session::drain() {
 }
 
 Target& Session::open_file(Leaf& leaf, int fd) {
-  auto target = std::make_unique<Target>();
-  target->leaf = &leaf;
-  target->device = &leaf.device();
-  target->fd = fd;
-  channel_->attach(*target);
-  targets_.push_back(std::move(target));
-  return *targets_.back();
+  auto file = std::make_unique<OpenFile>(leaf, mailbox_);
+  file->target.leaf = &leaf;
+  file->target.seat = &file->seat;
+  file->target.device = &leaf.device();
+  file->target.fd = fd;
+  channel_->attach(file->target);
+  leaf.queue().join(file->seat);
+  files_.push_back(std::move(file));
+  return files_.back()->target;
 }
 
 void Session::close_file(Target& target) {
+  const auto file = std::find_if(files_.begin(), files_.end(),
+                                 [&](const auto& owned) { return &owned->target == &target; });
+  close(**file);
   channel_->detach(target);
-  std::erase_if(targets_, [&](const auto& owned) { return owned.get() == &target; });
+  files_.erase(file);
+}
+
+void Session::close(OpenFile& file) {
+  Grants freed;
+  file.target.leaf->queue().quit(file.seat, freed);
+  deliver_grants(freed);
+  mailbox_.forget(file.seat);
 }
 
 IoClass Session::class_of(Op op) const noexcept {
@@ -97,7 +114,8 @@ void Session::submit(unsigned slot, Op op, Target& target, void* buffer, std::ui
   request.offset = offset;
   request.length = length;
   request.op = op;
-  request.io_class = classes_[static_cast<unsigned>(op)];
+  request.io_class = traits_[static_cast<unsigned>(op)].io_class;
+  request.important = traits_[static_cast<unsigned>(op)].important;
   request.target = &target;
   request.state = RequestState::staged;
   staged_[staged_count_++] = &request;
@@ -138,31 +156,47 @@ SLUICE_NOINLINE void Session::commit_batch(std::uint64_t now) {
   unsigned queued = 0;
   for (unsigned i = 0; i < staged_count_; ++i) {
     Request& request = *staged_[i];
-    if (request.target->leaf->bypasses(request)) {
+    Leaf& leaf = *request.target->leaf;
+    if (leaf.bypasses(request)) {
       bypass_queue(request, now);
+      continue;
+    }
+    request.arrived_ns = now;
+    if (leaf.counts_busy()) [[unlikely]] {
+      request.busy = true;
+      leaf.busy(1);
+    }
+    // With a permission at hand, and nobody of ours before it, it goes.
+    Seat& seat = *request.target->seat;
+    const auto c = static_cast<unsigned>(request.io_class);
+    if (queued == 0 && seat.waiting[c].empty() && seat.take(c)) [[likely]] {
+      request.path = Path::leased;
+      seat.granted.add(1);
+      issue(request, now);
     } else {
-      request.arrived_ns = now;
       batch_[queued++] = &request;
     }
   }
   if (queued > 0) enter_queues(queued, now);
 }
 
-void Session::enter_queues(unsigned count, std::uint64_t now_ns) {
-  // Runs of one leaf enter together: nearly always all of them.
+SLUICE_NOINLINE void Session::enter_queues(unsigned count, std::uint64_t now_ns) {
+  // Runs of one file enter together: nearly always all of them.
   unsigned from = 0;
   while (from < count) {
-    Leaf& leaf = *batch_[from]->target->leaf;
-    unsigned to = from + 1;
-    while (to < count && batch_[to]->target->leaf == &leaf) ++to;
-    Request** const run = batch_.data() + from;
+    Target& target = *batch_[from]->target;
+    unsigned to = from;
+    for (; to < count && batch_[to]->target == &target; ++to) {
+      if (batch_[to]->important) [[unlikely]]
+        target.leaf->important_waits();
+    }
     const unsigned length = to - from;
     // Counted before: as soon as they are in, others may grant them.
     waiting_ += length;
-    const unsigned granted = leaf.queue().enter(run, length);
-    waiting_ -= granted;
-    if (granted < length) stats_->waited.add(length - granted);
-    for (unsigned i = 0; i < granted; ++i) issue(*run[i], now_ns);
+    Grants grants;
+    target.leaf->queue().enter(*target.seat, batch_.data() + from, length, grants);
+    if (grants.own.size() < length) stats_->waited.add(length - grants.own.size());
+    hand_out(grants, now_ns);
     from = to;
   }
 }
@@ -172,6 +206,8 @@ void Session::issue_list(RequestList& list, std::uint64_t now_ns) {
     Request& request = list.front();
     list.pop_front();
     --waiting_;
+    if (request.important) [[unlikely]]
+      request.target->leaf->important_goes();
     issue(request, now_ns);
   }
 }
@@ -183,6 +219,12 @@ SLUICE_COLD void Session::collect_mail(unsigned max) {
   const std::uint64_t now = now_ns();
   stats_->granted_by_others.add(granted.size());
   issue_list(granted, now);
+  while (Seat* seat = mailbox_.next_seat()) {
+    Grants grants;
+    seat->queue().collect(*seat, grants);
+    stats_->granted_by_others.add(grants.own.size());
+    hand_out(grants, now);
+  }
   if (hurry_.load(std::memory_order_relaxed)) issue_waiting(now);
   while (!found.empty()) {
     Request& request = found.front();
@@ -199,11 +241,11 @@ SLUICE_COLD void Session::collect_mail(unsigned max) {
 }
 
 SLUICE_COLD void Session::issue_waiting(std::uint64_t now_ns) {
-  RequestList ours;
-  for (const auto& target : targets_) target->leaf->queue().withdraw(mailbox_, ours);
+  Grants grants;
+  for (const auto& file : files_) file->seat.queue().withdraw(file->seat, grants);
   // They hold no permission, so they have none to give back.
-  for (Request& request : ours) request.path = Path::bypassed;
-  issue_list(ours, now_ns);
+  for (Request& request : grants.own) request.path = Path::bypassed;
+  hand_out(grants, now_ns);
 }
 
 SLUICE_INLINE void Session::record(Request& request, std::uint64_t issued_ns,
@@ -237,39 +279,65 @@ SLUICE_NOINLINE void Session::record_odd(ClassStats& stats, const Request& reque
 SLUICE_INLINE void Session::settle(Request** ended, unsigned count) {
   const std::uint64_t now = now_ns();
   last_ns_ = now;
-  unsigned queued = 0;
   for (unsigned i = 0; i < count; ++i) {
     Request& request = *ended[i];
     SLUICE_CHECK(request.state == RequestState::at_device);
     const std::uint64_t issued = request.issued_ns.load(std::memory_order_relaxed);
     request.issued_ns.store(0, std::memory_order_relaxed);
     record(request, issued, now);
-    // batch_ is free here: nothing is on its way into the queue during a reap.
-    if (request.path == Path::queued) batch_[queued++] = &request;
+    if (request.path != Path::bypassed) give_back(request, now);
   }
-  if (queued > 0) leave_queues(queued, now);
+  if (left_seat_ != nullptr) [[unlikely]]
+    tell_left(now);
+  if (queued_count_ > 0) leave_queues(queued_count_, now);
+}
+
+inline void Session::give_back(Request& request, std::uint64_t now_ns) {
+  ++queued_[static_cast<unsigned>(request.io_class)];
+  if (request.busy) [[unlikely]] {
+    request.busy = false;
+    request.target->leaf->busy(-1);
+  }
+  if (request.path == Path::queued) {
+    // batch_ is free here: nothing is on its way into the queue during a reap.
+    batch_[queued_count_++] = &request;
+    return;
+  }
+  Seat& seat = *request.target->seat;
+  const auto c = static_cast<unsigned>(request.io_class);
+  if (seat.put(c)) [[likely]]
+    return;
+  // Once for all that end together.
+  if (left_seat_ != nullptr && (left_seat_ != &seat || left_class_ != c)) tell_left(now_ns);
+  left_seat_ = &seat;
+  left_class_ = c;
+}
+
+SLUICE_NOINLINE void Session::tell_left(std::uint64_t now_ns) {
+  Grants grants;
+  left_seat_->queue().left(*left_seat_, left_class_, grants);
+  left_seat_ = nullptr;
+  hand_out(grants, now_ns);
 }
 
 SLUICE_NOINLINE void Session::leave_queues(unsigned count, std::uint64_t now_ns) {
   unsigned from = 0;
   while (from < count) {
-    Leaf& leaf = *batch_[from]->target->leaf;
+    Target& target = *batch_[from]->target;
     unsigned to = from;
-    for (; to < count && batch_[to]->target->leaf == &leaf; ++to) {
-      ++queued_[static_cast<unsigned>(batch_[to]->io_class)];
-    }
-    RequestList granted;
-    leaf.queue().leave(batch_.data() + from, to - from, granted);
-    if (!granted.empty()) [[unlikely]]
-      hand_out(granted, now_ns);
+    while (to < count && batch_[to]->target == &target) ++to;
+    Grants grants;
+    target.leaf->queue().leave(*target.seat, batch_.data() + from, to - from, grants);
+    hand_out(grants, now_ns);
     from = to;
   }
+  queued_count_ = 0;
 }
 
-SLUICE_NOINLINE void Session::hand_out(RequestList& granted, std::uint64_t now_ns) {
-  RequestList own;
-  deliver_grants(granted, &mailbox_, own);
-  issue_list(own, now_ns);
+inline void Session::hand_out(Grants& grants, std::uint64_t now_ns) {
+  issue_list(grants.own, now_ns);
+  if (!grants.others.empty() || !grants.seats.empty()) [[unlikely]]
+    deliver_grants(grants);
 }
 
 inline int Session::wait(unsigned missing) {

@@ -1,8 +1,8 @@
 // Session: one fio job's way through the stack. fio's thread stages requests, commits them, reaps.
 //
 // Hot path: no allocation, no lock of its own, one clock read per submit batch and one per reap
-// batch. bypass=all touches nothing that another thread
-// writes; bypass=off takes the leaf's lock once per batch each way.
+// batch. bypass=all touches nothing that another thread writes; a queued I/O, while no limit binds,
+// writes to lines of its seat only.
 #pragma once
 
 #include <array>
@@ -108,7 +108,11 @@ class Session {
   void record(Request& request, std::uint64_t issued_ns, std::uint64_t found_ns);
   static void record_odd(ClassStats& stats, const Request& request);
   void leave_queues(unsigned count, std::uint64_t now_ns);
-  void hand_out(RequestList& granted, std::uint64_t now_ns);
+  /// Gives a queued or leased request's permission back, sooner or later in this reap.
+  void give_back(Request& request, std::uint64_t now_ns);
+  /// Tells the queue of what Seat::put() said.
+  void tell_left(std::uint64_t now_ns);
+  void hand_out(Grants& grants, std::uint64_t now_ns);
   int reap_more(unsigned min, unsigned max);
   int told() const noexcept { return static_cast<int>(ended_count_); }
   int wait(unsigned missing);
@@ -121,11 +125,27 @@ class Session {
   std::unique_ptr<Channel> channel_;
   Mailbox mailbox_;
   std::unique_ptr<Request[]> requests_;
-  std::array<IoClass, kOps> classes_{};  // by Op
-  std::vector<std::unique_ptr<Target>> targets_;
+  /// One open file and the session's place at its leaf's queue.
+  struct OpenFile {
+    OpenFile(Leaf& leaf, Mailbox& mailbox) : seat(&mailbox, leaf.queue()) {}
+    Target target;
+    Seat seat;
+  };
+  void close(OpenFile& file);
+
+  /// What a request of an Op is.
+  struct OpTraits {
+    IoClass io_class;
+    bool important;
+  };
+  std::array<OpTraits, kOps> traits_{};
+  std::vector<std::unique_ptr<OpenFile>> files_;
   std::vector<Request*> staged_;
   std::vector<Request*> batch_;  // on its way into, or out of, a queue
   std::vector<Request*> ended_;
+  unsigned queued_count_ = 0;  // in batch_, of this reap: to leave the queue
+  Seat* left_seat_ = nullptr;  // whose put() says that somebody waits, and for which class
+  unsigned left_class_ = 0;
   std::atomic<bool> hurry_{false};
   unsigned staged_count_ = 0;
   unsigned ended_count_ = 0;

@@ -127,6 +127,9 @@ class Job {
     run(prng, ops, [] {});
   }
 
+  /// A random batch, and a reap that leaves some outstanding.
+  void some(Prng& prng) { step(prng, 8); }
+
   /// Statistics so far against what came back.
   void check_stats();
   std::uint64_t ended() const { return ended_; }
