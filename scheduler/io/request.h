@@ -68,6 +68,7 @@ struct Request {
   bool direct = false;     ///< O_DIRECT
   bool important = false;  ///< never bypasses in hybrid mode
   bool busy = false;       ///< counted by Leaf::busy()
+  bool alone = false;  ///< never merged with others: a part of an aggregate that failed, done again
   std::uint32_t slot = 0;   ///< index in the owner's array == fio's io_u->index
   std::int32_t result = 0;  ///< bytes, or -errno; valid from the end until the next submit()
   Target* target = nullptr;
@@ -83,19 +84,17 @@ struct Request {
   std::uint64_t found_ns = 0;    ///< completion seen
 
   boost::intrusive::slist_member_hook<> link;
-  boost::intrusive::list_member_hook<> active;  ///< of the leaf's active list (queue=classic)
 
-  /// Never merged with others: a part of an aggregate that failed, done again.
-  bool alone = false;
   // The parts of an aggregate (io/parts.h), from the grant to the completion. Null for all others.
   Request* first_part = nullptr;  ///< the head's only: the part at the lowest offset
   Request* next_part = nullptr;   ///< every part's: the next by offset
 
   // While it waits in a queue that sorts or merges; untouched by all others, hence at the end.
   using TreeHook = boost::intrusive::set_member_hook<boost::intrusive::optimize_size<true>>;
-  std::uint64_t order_key = 0;  ///< queue/waiting_line.h
-  TreeHook line_link;           ///< queue/waiting_line.h
-  TreeHook offset_link;         ///< queue/aggregate.h
+  std::uint64_t order_key = 0;                  ///< queue/waiting_line.h
+  TreeHook line_link;                           ///< queue/waiting_line.h
+  TreeHook offset_link;                         ///< queue/aggregate.h
+  boost::intrusive::list_member_hook<> active;  ///< of the leaf's active list (queue=classic)
 };
 
 /// FIFO of requests; O(1) splice; knows its size. Links live in the requests.

@@ -13,6 +13,7 @@ inline void ClassicQueue::start(Request& request) {
 
 void ClassicQueue::enter(Seat& /*seat*/, Request* const* requests, unsigned count, Grants& out) {
   const std::lock_guard lock(mutex_);
+  stats_.locked.add(1);
   unsigned granted = 0;
   for (unsigned i = 0; i < count; ++i) {
     Request& request = *requests[i];
@@ -39,6 +40,7 @@ void ClassicQueue::enter(Seat& /*seat*/, Request* const* requests, unsigned coun
 
 void ClassicQueue::leave(Seat& seat, Request* const* requests, unsigned count, Grants& out) {
   const std::lock_guard lock(mutex_);
+  stats_.locked.add(1);
   for (unsigned i = 0; i < count; ++i) {
     active_.erase(active_.iterator_to(*requests[i]));
     policy_.done(requests[i]->io_class);

@@ -1,5 +1,5 @@
-// ClassicQueue: one mutex around a ClassPolicy and a list of what is active, taken on the way in and
-// on the way out of every queued I/O: OpenZFS's vq_lock and vq_active_list. The baseline.
+// ClassicQueue: one mutex around a ClassPolicy and a list of what is active, taken on the way in
+// and on the way out of every queued I/O: OpenZFS's vq_lock and vq_active_list. The baseline.
 #pragma once
 
 #include "scheduler/base/short_mutex.h"
@@ -35,8 +35,8 @@ class ClassicQueue final : public LeafQueue {
   void note_waiting();
 
   using ActiveList = boost::intrusive::list<
-      Request,
-      boost::intrusive::member_hook<Request, boost::intrusive::list_member_hook<>, &Request::active>>;
+      Request, boost::intrusive::member_hook<Request, boost::intrusive::list_member_hook<>,
+                                             &Request::active>>;
 
   mutable ShortMutex mutex_;
   ClassPolicy policy_;

@@ -10,9 +10,8 @@ namespace sluice {
 
 namespace {
 
-constexpr ClassMask kBackground =
-    class_bit(static_cast<unsigned>(IoClass::scrub)) |
-    class_bit(static_cast<unsigned>(IoClass::rebuild));
+constexpr ClassMask kBackground = class_bit(static_cast<unsigned>(IoClass::scrub)) |
+                                  class_bit(static_cast<unsigned>(IoClass::rebuild));
 constexpr ClassMask kAllClasses = (ClassMask{1} << kIoClasses) - 1;
 // In Pressure::waiting beside the classes. Limits were lowered: give back what you can.
 constexpr ClassMask kShrinking = ClassMask{1} << 31;
@@ -28,9 +27,9 @@ FastQueue::FastQueue(const QueueLimits& limits) : picker_(limits) {
   publish();
 }
 
-// Whose waiting matters to whom. Classes whose maxima fit under the cap together don't compete: then
-// a class cares for itself. Where background classes yield (background.h), they are told of every
-// I/O that ends, and ask for each of their own, since what they may do depends on it.
+// Whose waiting matters to whom. Classes whose maxima fit under the cap together don't compete:
+// then a class cares for itself. Where background classes yield (background.h), they are told of
+// every I/O that ends, and ask for each of their own, since what they may do depends on it.
 void FastQueue::concern() {
   const QueueLimits& limits = picker_.limits();
   std::uint64_t sum = 0;
@@ -85,6 +84,7 @@ void FastQueue::enter(Seat& seat, Request* const* requests, unsigned count, Gran
   const std::size_t before = out.own.size();
   if (asks) {
     const std::lock_guard lock(mutex_);
+    ++locked_;
     const bool first = waiting_ == 0;
     // Of all classes: a claim from before asks for what waited then.
     for (unsigned c = 0; c < kIoClasses; ++c) claim_waiting(seat, c);
@@ -163,6 +163,7 @@ void FastQueue::left(Seat& seat, unsigned c, Grants& out) {
 SLUICE_NOINLINE void FastQueue::visit(Seat& seat, Grants& out) {
   {
     const std::lock_guard lock(mutex_);
+    ++locked_;
     give_up_spare(seat);
     for (unsigned c = 0; c < kIoClasses; ++c) {
       if (seat.claimed(c)) unclaim(seat, c);  // to the end of the line
@@ -182,7 +183,8 @@ SLUICE_NOINLINE void FastQueue::visit(Seat& seat, Grants& out) {
 void FastQueue::collect(Seat& seat, Grants& out) {
   seat.collected();
   use_spares(seat, out.own);
-  if (wants(seat) || (seat.spare() > 0 && (pressure_.waiting.load(std::memory_order_seq_cst) & ~kAlways) != 0)) {
+  if (wants(seat) ||
+      (seat.spare() > 0 && (pressure_.waiting.load(std::memory_order_seq_cst) & ~kAlways) != 0)) {
     visit(seat, out);
   }
 }
@@ -313,6 +315,7 @@ void FastQueue::read_stats(LeafStats& out) const {
   out.waited.set(waited);
   out.active_max.set(active_max_);
   out.waiting_max.set(waiting_max_);
+  out.locked.set(locked_);
 }
 
 QueueLimits FastQueue::limits() const {

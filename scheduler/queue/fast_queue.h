@@ -6,8 +6,8 @@
 //
 // When they don't, whoever must wait makes a claim, once, for all that it has waiting; takes what
 // others hold and don't use; and sleeps. From then on who finishes an I/O looks at who waits
-// (Pressure). If a class that matters waits, the permission goes back, and ClassPicker says to whom.
-// If only others of the same class wait, it is used again up to kReuses times: with each
+// (Pressure). If a class that matters waits, the permission goes back, and ClassPicker says to
+// whom. If only others of the same class wait, it is used again up to kReuses times: with each
 // permission crossing threads at each I/O, all time would go into waking them. Seats of one class
 // are served in turn.
 //
@@ -71,19 +71,21 @@ class FastQueue final : public LeafQueue {
       Claim,
       boost::intrusive::member_hook<Claim, boost::intrusive::list_member_hook<>, &Claim::link>>;
   using Seats = boost::intrusive::list<
-      Seat, boost::intrusive::member_hook<Seat, boost::intrusive::list_member_hook<>, &Seat::member>>;
+      Seat,
+      boost::intrusive::member_hook<Seat, boost::intrusive::list_member_hook<>, &Seat::member>>;
 
   mutable ShortMutex mutex_;
   ClassPicker picker_;
   Seats seats_;
   std::array<Claims, kIoClasses> claims_;
-  ClassMask waiting_ = 0;       ///< classes with claims
-  bool shrinking_ = false;      ///< limits were lowered, and more than they allow is leased
-  std::uint32_t wanted_ = 0;    ///< all claims together
-  std::uint64_t granted_ = 0;   ///< of seats that quit
-  std::uint64_t waited_ = 0;    ///< of seats that quit
+  ClassMask waiting_ = 0;      ///< classes with claims
+  bool shrinking_ = false;     ///< limits were lowered, and more than they allow is leased
+  std::uint32_t wanted_ = 0;   ///< all claims together
+  std::uint64_t granted_ = 0;  ///< of seats that quit
+  std::uint64_t waited_ = 0;   ///< of seats that quit
   std::uint64_t active_max_ = 0;
   std::uint64_t waiting_max_ = 0;
+  std::uint64_t locked_ = 0;
 };
 
 }  // namespace sluice

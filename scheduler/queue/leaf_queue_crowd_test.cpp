@@ -1,7 +1,5 @@
 // Both kinds of LeafQueue, by many threads at once: every request is let go once, no limit is
 // exceeded at any time, and nobody waits for ever.
-#include "scheduler/queue/leaf_queue.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "scheduler/base/prng.h"
+#include "scheduler/queue/leaf_queue.h"
 
 namespace sluice {
 namespace {

@@ -9,10 +9,10 @@ namespace sluice {
 
 namespace {
 
-QueueLimits nvme_profile(bool rotational) {
+// No order either: virtual disks say that they rotate.
+QueueLimits nvme_profile() {
   QueueLimits limits;
   limits.classes.fill({1, QueueLimits::kUnlimited});
-  limits.by_offset = rotational;
   return limits;
 }
 
@@ -128,7 +128,7 @@ Status check(const QueueLimits& limits, const std::array<ClassTunables, kIoClass
 
 Result<QueueLimits> queue_limits(const Tunables& t, bool rotational) {
   QueueLimits limits = t.queue_profile == SLUICE_queue_profile_openzfs ? openzfs_profile(rotational)
-                                                                       : nvme_profile(rotational);
+                                                                       : nvme_profile();
   const auto user = class_tunables(t);
   for (unsigned i = 0; i < kIoClasses; ++i) override_class(limits.classes[i], user[i]);
   if (t.max_active != 0) limits.max_active = t.max_active;

@@ -84,9 +84,7 @@ class alignas(kFalseSharingBytes) Seat {
 
   // ---- under the queue's mutex ----
 
-  void grant(unsigned c) noexcept {
-    words_[c].fetch_add(kOneQuota, std::memory_order_seq_cst);
-  }
+  void grant(unsigned c) noexcept { words_[c].fetch_add(kOneQuota, std::memory_order_seq_cst); }
   /// Takes away what is not in use; returns how many.
   std::uint32_t cut(unsigned c) noexcept {
     std::uint64_t word = words_[c].load(std::memory_order_seq_cst);

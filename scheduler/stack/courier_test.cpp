@@ -24,8 +24,7 @@ class Couriers : public testing::TestWithParam<const char*> {
   std::string kind() const { return GetParam(); }
 
   JobSpec spec(const std::string& name, unsigned depth, unsigned cap) {
-    Settings settings{
-        {"device", kind()}, {"max_active", std::to_string(cap)}, {"queue", queue_}};
+    Settings settings{{"device", kind()}, {"max_active", std::to_string(cap)}, {"queue", queue_}};
     if (kind() == "model") {
       for (const char* time : {"read", "write", "trim", "flush"}) {
         settings.emplace_back("model_" + std::string(time) + "_time", "10us");

@@ -14,9 +14,9 @@ namespace sluice {
 
 class Courier;
 
-/// Threads: deliver_*() and notify() any; collect(), next_seat(), forget(), fall_asleep() and awake()
-/// the owner; take_grants() and reclaim() the courier. The wake-up happens under the mutex, so the owner, who empties the mailbox under it
-/// before it closes, can't vanish in between.
+/// Threads: deliver_*() and notify() any; collect(), next_seat(), forget(), fall_asleep() and
+/// awake() the owner; take_grants() and reclaim() the courier. The wake-up happens under the mutex,
+/// so the owner, who empties the mailbox under it before it closes, can't vanish in between.
 class alignas(kFalseSharingBytes) Mailbox {
  public:
   Mailbox(Channel& channel, Courier& courier) : channel_(channel), courier_(courier) {}

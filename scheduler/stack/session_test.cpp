@@ -41,7 +41,8 @@ void PrintTo(const Case& setup, std::ostream* out) { *out << name_of(setup); }
 /// I/Os of the job that passed a queue, by its own statistics.
 std::uint64_t queued_of(const Job& job) {
   std::uint64_t sum = 0;
-  for (const ClassStats& c : const_cast<Job&>(job).session().stats().classes) sum += c.queued.load();
+  for (const ClassStats& c : const_cast<Job&>(job).session().stats().classes)
+    sum += c.queued.load();
   return sum;
 }
 
@@ -209,6 +210,30 @@ TEST_P(SessionContract, SessionsInTwoThreadsShareALeafAndBothFinish) {
     EXPECT_EQ(leaf.queue().active(), 0U);
     EXPECT_EQ(leaf.queue().waiting(), 0U);
   }
+}
+
+TEST(FastQueueInTheStack, TwoJobsTakeItsLockOnlyUntilTheyHoldWhatTheyNeed) {
+  const Watchdog watchdog(60);
+  World world;
+  JobSpec wanted;
+  wanted.tunables = on("null", {{"queue", "fast"}});
+  Leaf& leaf = world.leaf(wanted.paths[0], wanted.tunables);
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      SCOPED_TRACE(testing::Message() << "seed " << 700 + t);
+      JobSpec mine = wanted;
+      mine.first_block = t * wanted.blocks();
+      Job job(world.stack, mine);
+      Prng prng(700 + t);
+      job.run(prng, 20'000);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  LeafStats stats;
+  leaf.queue().read_stats(stats);
+  // At most once for each permission that they may ever hold: a class for each I/O of the depth.
+  EXPECT_LE(stats.locked.load(), 2U * wanted.depth * kIoClasses);
 }
 
 /// Every mode and rule, one after the other.
