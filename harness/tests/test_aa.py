@@ -25,10 +25,10 @@ from sluice.fiocli import Fio
 from sluice.mock import MockExecutor
 from sluice.model import ARM, Environment, Role, Sample, Status
 from sluice.prepare import place
-from sluice.report.layout import focus_axis
 from sluice.runner import make_order
 from sluice.store import Store
 from sluice.target import DataFolder
+from sluice.verdicts.focus import focus_axis
 
 SIX = SWEEP.replace("blocks = 2", "blocks = 6") + "[workloads.solo]\n"
 GATE = '[[gate]]\nmetric = "iops"\n'

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from report_synthetic import BYPASS, DEPTH, INTERFERENCE, SOLO, blemished, results, sweep
 
 from sluice.model import Axis, Role, Value
+from sluice.readings import Readings
 from sluice.report.charts import Chart, response_groups
-from sluice.report.layout import choose, focus_axis
-from sluice.report.readings import Readings
+from sluice.report.layout import choose
 from sluice.report.runorder import run_order
 from sluice.report.scales import latency_ticks, linear_ticks, x_scale
 from sluice.report.svg import finish
 from sluice.report.theme import LIGHT, MAX_SERIES
+from sluice.verdicts.focus import focus_axis
 
 
 def charts(whole) -> list[Chart]:  # type: ignore[no-untyped-def]

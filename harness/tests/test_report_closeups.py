@@ -16,13 +16,13 @@ from report_synthetic import BYPASS, DEPTH, INTERFERENCE, SOLO, blemished, resul
 
 from sluice.metrics import MIN_IOS_BEYOND
 from sluice.model import Results, Role
+from sluice.readings import Readings
 from sluice.report.charts import Group
 from sluice.report.closeups import MAX_CLOSE
 from sluice.report.fairness import fared, jain
 from sluice.report.kept import Kept
 from sluice.report.nines import nines, tail, thinned
 from sluice.report.openloop import achieved, hockey_sticks
-from sluice.report.readings import Readings
 from sluice.report.starvation import starvation
 from sluice.report.steady import steady_group
 from sluice.report.within import within

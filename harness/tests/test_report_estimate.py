@@ -11,8 +11,8 @@ import pytest
 from report_synthetic import blemished, results, sweep
 
 from sluice.model import Leg, Results, Status
+from sluice.readings import Key, Readings
 from sluice.report.estimate import mean_of, ratio_of, t_interval
-from sluice.report.readings import Key, Readings
 
 IOPS = Key("iops")
 

@@ -9,14 +9,14 @@ import pytest
 from report_synthetic import BYPASS, DEPTH, INTERFERENCE, SOLO, blemished, results, sweep
 
 from sluice.model import Axis, Results, Value
+from sluice.readings import Readings
 from sluice.report.answer import Answer, answer, comparison_table, sort_by_effect
-from sluice.report.compare import Comparisons, compare
 from sluice.report.digits import figure, interval, ratio
 from sluice.report.estimate import Estimate
 from sluice.report.facts import header, notices
-from sluice.report.readings import Readings
 from sluice.report.troubles import troubles
 from sluice.stats import Verdict, Why
+from sluice.verdicts.family import Comparisons, compare
 
 
 def said(whole: Results) -> tuple[Answer, Comparisons]:

@@ -4,7 +4,7 @@
 and takes no time of day: equal results give equal files.
 
     page         what is said            html, markdown    how it is written down
-    compare      ratios and intervals    tidy, export      the same for programs
+    answer       verdicts in words       tidy, export      the same for programs
     charts       which figures           canvas, svg       how they are drawn
 """
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sluice.model import METRICS, Workload
+from sluice.readings import Key, Readings
 from sluice.report.canvas import Canvas, Panel
 from sluice.report.kinds import Kind, Row, is_latency, kinds
 from sluice.report.layout import Facet, Layout, axis_label
-from sluice.report.readings import Key, Readings
 from sluice.report.response import Series, draw, extent, legend
 from sluice.report.scales import Ticks, latency_ticks, linear_ticks, x_scale
 from sluice.report.svg import Drawing, finish

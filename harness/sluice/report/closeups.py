@@ -12,10 +12,11 @@ import math
 from dataclasses import dataclass
 
 from sluice.model import Cell, Results, Workload
+from sluice.readings import Key, Readings
 from sluice.report.estimate import ratio_of
-from sluice.report.layout import Facet, Line, facets_by, focus_axis, reference
-from sluice.report.readings import Key, Readings
+from sluice.report.layout import Facet, Line, facets_by
 from sluice.report.words import plural, slug
+from sluice.verdicts.focus import focus_axis, reference
 
 __all__ = ["MAX_CLOSE", "CloseUp", "close_ups", "left_out"]
 

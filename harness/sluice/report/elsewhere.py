@@ -5,18 +5,19 @@ from __future__ import annotations
 from matplotlib.lines import Line2D
 
 from sluice.model import METRICS, Published, PublishedPoint, Value
+from sluice.readings import Key, Readings
 from sluice.report.canvas import Canvas, Panel
 from sluice.report.charts import Chart, Group, y_ticks
 from sluice.report.digits import DASH, TIMES, figure, interval, ratio
 from sluice.report.estimate import mean_of, ratio_of
 from sluice.report.kinds import is_latency
-from sluice.report.layout import Layout, axis_label, choose, reference
-from sluice.report.readings import Key, Readings
+from sluice.report.layout import Layout, axis_label, choose
 from sluice.report.response import Series, draw, extent, legend
 from sluice.report.scales import Ticks, XScale, x_scale
 from sluice.report.svg import finish
 from sluice.report.tables import Table, column
 from sluice.report.theme import DASHES, MARKERS, MAX_SERIES, SERIES
+from sluice.verdicts.focus import reference
 
 __all__ = ["published_group"]
 

@@ -22,7 +22,7 @@ from statistics import fmean, stdev
 from scipy.special import stdtrit
 
 from sluice.model import Leg
-from sluice.report.readings import Key, Readings
+from sluice.readings import Key, Readings
 
 __all__ = ["LEVEL", "Estimate", "mean_of", "ratio_of", "t_interval"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sluice import fingerprint
 from sluice.model import Environment, Results
+from sluice.readings import Readings
 from sluice.report.digits import THIN
-from sluice.report.readings import Readings
 from sluice.report.tables import Table
 from sluice.report.words import plural, utc
 

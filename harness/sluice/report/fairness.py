@@ -14,8 +14,8 @@ from statistics import fmean, median
 from sluice.fiologs import JobLog
 from sluice.metrics import percentile_supported
 from sluice.model import Cell, Role, Run, Workload
+from sluice.readings import Readings
 from sluice.report.kept import Kept
-from sluice.report.readings import Readings
 
 __all__ = ["Fared", "fared", "jain", "partner"]
 

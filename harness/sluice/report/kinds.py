@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sluice.model import METRICS, Role, Workload
+from sluice.readings import Key, Readings
 from sluice.report.layout import Layout
-from sluice.report.readings import Key, Readings
 
 __all__ = ["Kind", "Row", "is_latency", "kinds"]
 

@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sluice.builds import SCOPE
-from sluice.model import ARM, Axis, Cell, Results
+from sluice.model import Axis, Cell, Results
 from sluice.report.theme import MAX_SERIES
+from sluice.verdicts.focus import reference
 
 __all__ = [
     "Facet",
@@ -22,8 +22,6 @@ __all__ = [
     "axis_label",
     "choose",
     "facets_by",
-    "focus_axis",
-    "reference",
 ]
 
 
@@ -106,25 +104,6 @@ def facets_by(series: Axis | None, rest: Sequence[Axis]) -> tuple[Facet, ...]:
         for texts in itertools.product(*([v.text for v in axis.values] for axis in rest))
     ]
     return tuple(Facet(pairs, lines) for pairs in fixed for lines in _groups(series))
-
-
-def focus_axis(axes: tuple[Axis, ...]) -> Axis | None:
-    """The axis along which everything is compared: the arms of an A/A sweep; else builds of the
-    engine; else the first tunable of the engine whose default is among the values, else the first
-    such axis, else the first that varies."""
-    varying = [axis for axis in axes if len(axis.values) > 1]
-    known = [axis for axis in varying if reference(axis)[1]]
-    arms = (axis for axis in varying if axis.scope in (ARM, SCOPE))
-    engine = (axis for axis in known if axis.scope == "engine")
-    return next(itertools.chain(arms, engine, known, varying), None)
-
-
-def reference(axis: Axis) -> tuple[str, bool]:
-    """The value to compare with, and whether it is the default (else it is the first one)."""
-    for value in axis.values:
-        if axis.is_default(value.text):
-            return value.text, True
-    return axis.values[0].text, False
 
 
 def _panels(series: Axis | None) -> int:

@@ -15,18 +15,19 @@ from statistics import fmean
 from matplotlib.lines import Line2D
 
 from sluice.model import Axis, Cell, Role, Run, Workload
+from sluice.readings import Key, Readings
 from sluice.report import marks
 from sluice.report.canvas import Canvas, Panel
 from sluice.report.charts import Chart, Group
 from sluice.report.digits import DASH, figure, interval, percent
 from sluice.report.estimate import Estimate, mean_of
-from sluice.report.layout import Facet, Line, facets_by, focus_axis
-from sluice.report.readings import Key, Readings
+from sluice.report.layout import Facet, Line, facets_by
 from sluice.report.scales import latency_ticks, linear_ticks
 from sluice.report.svg import finish
 from sluice.report.tables import Table
 from sluice.report.theme import DASHES, MARKERS, SERIES
 from sluice.report.words import slug
+from sluice.verdicts.focus import focus_axis
 
 __all__ = ["ACHIEVED", "RATE", "achieved", "hockey_sticks"]
 

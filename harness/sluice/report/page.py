@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sluice.aa.record import Record
 from sluice.model import METRICS, Results, Status
+from sluice.readings import Readings
 from sluice.report.answer import Answer, answer, comparison_table, sort_by_effect
 from sluice.report.calibration import calibration
 from sluice.report.charts import Chart, Group, response_groups
@@ -20,7 +21,6 @@ from sluice.report.layout import choose
 from sluice.report.looks import Tally, tally
 from sluice.report.nines import nines
 from sluice.report.openloop import hockey_sticks
-from sluice.report.readings import Readings
 from sluice.report.runorder import run_order
 from sluice.report.starvation import starvation
 from sluice.report.steady import steady_group

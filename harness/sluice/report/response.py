@@ -9,11 +9,11 @@ from statistics import fmean
 from matplotlib.lines import Line2D
 
 from sluice.model import METRICS, Axis, Cell, Leg, Status
+from sluice.readings import Key, Readings
 from sluice.report import marks
 from sluice.report.canvas import Canvas
 from sluice.report.digits import interval
 from sluice.report.estimate import Estimate, mean_of
-from sluice.report.readings import Key, Readings
 from sluice.report.scales import XScale
 from sluice.report.theme import DASHES, MARKERS, SERIES
 

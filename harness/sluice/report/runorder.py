@@ -13,16 +13,16 @@ from statistics import fmean, median
 from matplotlib.lines import Line2D
 
 from sluice.model import METRICS, Run, Status
+from sluice.readings import Key, Readings
 from sluice.report.canvas import Canvas, Panel
 from sluice.report.charts import Chart
-from sluice.report.compare import gates_of
 from sluice.report.digits import DASH, THIN
-from sluice.report.layout import focus_axis
-from sluice.report.readings import Key, Readings
 from sluice.report.scales import Ticks
 from sluice.report.svg import finish
 from sluice.report.tables import Table
 from sluice.report.theme import LIGHT, MARKERS, MAX_SERIES, SERIES
+from sluice.verdicts.family import gates_of
+from sluice.verdicts.focus import focus_axis
 
 __all__ = ["run_order"]
 

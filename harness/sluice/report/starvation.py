@@ -13,19 +13,20 @@ from dataclasses import dataclass
 from matplotlib.lines import Line2D
 
 from sluice.model import Axis, Cell, Results, Workload
+from sluice.readings import Readings
 from sluice.report.canvas import Canvas, Panel
 from sluice.report.charts import Chart, Group
 from sluice.report.closeups import MAX_CLOSE
 from sluice.report.digits import DASH, TIMES, figure
 from sluice.report.fairness import Fared, fared, partner
 from sluice.report.kept import Kept
-from sluice.report.layout import Facet, axis_label, facets_by, focus_axis
-from sluice.report.readings import Readings
+from sluice.report.layout import Facet, axis_label, facets_by
 from sluice.report.scales import Ticks, XScale, linear_ticks, ratio_ticks, x_scale
 from sluice.report.svg import finish
 from sluice.report.tables import Table
 from sluice.report.theme import LIGHT, MARKERS, SERIES
 from sluice.report.words import plural, slug
+from sluice.verdicts.focus import focus_axis
 
 __all__ = ["starvation"]
 

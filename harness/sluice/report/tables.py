@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sluice.metrics import MIN_IOS_BEYOND
 from sluice.model import METRICS, Cell, Role
+from sluice.readings import Key, Readings
 from sluice.report.digits import DASH, interval
 from sluice.report.estimate import mean_of
-from sluice.report.readings import Key, Readings
 from sluice.report.words import plural
 
 __all__ = ["Table", "column", "response_table", "too_few"]

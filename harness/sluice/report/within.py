@@ -17,13 +17,13 @@ from sluice import histogram
 from sluice.histogram import Bins
 from sluice.metrics import MIN_IOS_BEYOND
 from sluice.model import Role, Run
+from sluice.readings import Readings
 from sluice.report.canvas import Canvas, Panel
 from sluice.report.charts import Chart, Group, y_ticks
 from sluice.report.closeups import CloseUp, close_ups, left_out
 from sluice.report.digits import DASH, figure
 from sluice.report.kept import Kept
 from sluice.report.layout import Line
-from sluice.report.readings import Readings
 from sluice.report.scales import Ticks
 from sluice.report.svg import finish
 from sluice.report.tables import Table

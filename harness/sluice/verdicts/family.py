@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from sluice.model import METRICS, Axis, Cell, Gate, Results, Role
 from sluice.readings import Readings
-from sluice.report.layout import focus_axis, reference
 from sluice.stats import Comparison, Observed, Verdict, judge
 from sluice.verdicts import standing
+from sluice.verdicts.focus import focus_axis, reference
 from sluice.verdicts.observe import paired
 
 __all__ = ["Comparisons", "compare", "gates_of", "observe", "others"]

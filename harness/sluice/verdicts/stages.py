@@ -19,12 +19,12 @@ from sluice.campaign import Campaign
 from sluice.errors import SluiceError
 from sluice.model import Block, Results
 from sluice.readings import Readings
-from sluice.report.layout import focus_axis, reference
 from sluice.stats import LEVEL, Observed
 from sluice.stats.estimation import estimate
 from sluice.stats.power import MOST_BLOCKS, blocks_for_equivalence
 from sluice.store import Store
 from sluice.verdicts.family import observe
+from sluice.verdicts.focus import focus_axis, reference
 from sluice.verdicts.recommend import CONFIRM, Advice, cells_of
 
 __all__ = ["MOST", "begin_confirmation", "blocks_for", "blocks_from_pilot", "settle"]
