@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_kept import CLONES, furnish, spread
+from report_kept import CLONES, archive, furnish, spread
 from report_loads import CARRIES, gated, open_loop
 from report_synthetic import BYPASS, DEPTH, INTERFERENCE, SOLO, blemished, results, sweep
 
+from sluice import timeline
 from sluice.metrics import MIN_IOS_BEYOND
 from sluice.model import Results, Role
 from sluice.readings import Readings
@@ -198,3 +199,14 @@ def test_the_gate_shows_its_window_and_its_judgement() -> None:
     (failed,) = drawn(steady_group(gated(steady=False))).charts
     assert "transient: slope 12 %" in failed.summary
     assert steady_group(blemished()) is None
+
+
+def test_a_run_whose_log_ends_early_is_drawn_too(whole: Results, tmp_path: Path) -> None:
+    run = next(whole.runs_of("solo/bypass=off"))
+    found = timeline.read(run.folder, whole.sweep.runtime_s)
+    assert found is not None
+    archive(tmp_path, {"timeline-1000ms_bw.1.log": "1000, 2048, 0, 4096, 0, 0x0000\n"})
+    runs = tuple(replace(one, folder=tmp_path) if one.id == run.id else one for one in whole.runs)
+    chart = drawn(within(*_both(replace(whole, runs=runs)))).charts[0]
+    row = next(row for row in chart.table.rows if row[:2] == ("Bandwidth", "bypass=off (default)"))
+    assert row[2] == "4"

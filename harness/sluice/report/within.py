@@ -199,10 +199,12 @@ def _curve(windows: dict[float, Bins], quantile: float) -> Curve:
 
 
 def _across(curves: Sequence[Curve], take: Callable[[Sequence[float]], float]) -> Curve:
-    """One curve of several with the same moments."""
-    return [
-        (points[0][0], take([value for _, value in points])) for points in zip(*curves, strict=True)
-    ]
+    """One curve of several. Their logs may end a window apart; what most of them have counts."""
+    values: dict[float, list[float]] = {}
+    for curve in curves:
+        for moment, value in curve:
+            values.setdefault(moment, []).append(value)
+    return [(at, take(some)) for at, some in sorted(values.items()) if 2 * len(some) > len(curves)]
 
 
 def _limits(row: _Row) -> Ticks:
