@@ -126,7 +126,7 @@ REFUSED = {
     ),
     "fs on nothing": (Machine(file_system="xfs"), "no device to make it on"),
     "poll queues of nothing": (Machine(poll_queues=1), "add --nvme 1"),
-    "no memory": (Machine(memory_mib=8), "--mem 8: must be from 256"),
+    "no memory": (Machine(memory_mib=8), "--mem 8: must be from 384"),
 }
 
 

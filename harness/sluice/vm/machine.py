@@ -118,7 +118,7 @@ class Machine:
         """SluiceError for what can't work or would give figures that mislead."""
         for name, value, low, high in (
             ("--smp", self.cpus, 1, 64),
-            ("--mem", self.memory_mib, 256, 1 << 20),
+            ("--mem", self.memory_mib, 384, 1 << 20),
             ("--nvme", self.nvme + len(self.images), 0, 16),
             ("--nvme-size", self.nvme_mib, 1, 1 << 20),
             ("--poll-queues", self.poll_queues, 0, 64),
