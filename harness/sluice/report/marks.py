@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from sluice.report.estimate import Estimate
 from sluice.report.theme import DASHES, LIGHT, MARKERS, SERIES
 
-__all__ = ["Point", "absence", "curve", "dots", "mean", "ring"]
+__all__ = ["Point", "absence", "bars", "curve", "dots", "mean", "ring"]
 
 Point = tuple[float, float]
 
@@ -40,24 +41,28 @@ def curve(axes: Any, points: Sequence[Point], style: int) -> None:
     )
 
 
-def mean(axes: Any, gid: str, x: float, estimate: Estimate, style: int) -> None:
-    """The mean and its interval; one that leaves the panel ends in an arrow at the edge."""
+def bars(axes: Any, means: Sequence[tuple[float, Estimate]], style: int) -> None:
+    """The intervals of a series; one that leaves the panel ends in an arrow at the edge."""
     colour = SERIES[style]
-    if estimate.interval is not None:
+    bottom, top = axes.get_ylim()
+    xs: list[float] = []
+    ys: list[float] = []
+    for x, estimate in means:
+        if estimate.interval is None:
+            continue
         low, high = estimate.interval
-        bottom, top = axes.get_ylim()
-        axes.plot(
-            [x, x],
-            [max(low, bottom), min(high, top)],
-            color=colour,
-            linewidth=2.0,
-            zorder=3.5,
-            solid_capstyle="butt",
-        )
+        xs += [x, x, math.nan]  # one line with breaks: a line of its own for each takes its time
+        ys += [max(low, bottom), min(high, top), math.nan]
         if high > top:
             _arrow(axes, x, top, "^", colour)
         if low < bottom:
             _arrow(axes, x, bottom, "v", colour)
+    axes.plot(xs, ys, color=colour, linewidth=2.0, zorder=3.5, solid_capstyle="butt")
+
+
+def mean(axes: Any, gid: str, x: float, estimate: Estimate, style: int) -> None:
+    """The mean, as an element of its own: a pointer that rests on it is told the figure."""
+    colour = SERIES[style]
     (line,) = axes.plot(
         [x],
         [estimate.mean],

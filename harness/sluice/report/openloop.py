@@ -183,6 +183,7 @@ def _draw(canvas: Canvas, readings: Readings, line: Line, points: Sequence[_Poin
         single += [(rates[one.run.id], one.value) for one in readings.of(point.cell.id, P99)]
     marks.dots(axes, single, line.style)
     marks.curve(axes, [(p.iops.mean, p99.mean) for p, p99 in shown], line.style)
+    marks.bars(axes, [(point.iops.mean, p99) for point, p99 in shown], line.style)
     for point, p99 in shown:
         gid = f"mean{len(canvas.hovers)}"
         canvas.hovers[gid] = (

@@ -94,6 +94,7 @@ def draw(
         if scale.joined:
             points = [(x, found.mean) for x, text, found in means if text != scale.zero]
             marks.curve(axes, points, one.style)
+        marks.bars(axes, [(x, estimate) for x, _, estimate in means], one.style)
         for x, text, estimate in means:
             gid = f"mean{len(canvas.hovers)}"
             canvas.hovers[gid] = _hover(axis, text, one, estimate)

@@ -273,7 +273,18 @@ def _summary(focus: Axis, places: Sequence[_Place]) -> str:
         if (t := place.times(job)) is not None
     ]
     if not found:
-        return ""
+        shares = [
+            (job.least, place.value, job.name)
+            for place in places
+            for job in place.beside
+            if job.least is not None
+        ]
+        text = "No p99 of a job can be set against the same job alone."
+        if shares:
+            least, value, name = min(shares)
+            text += f" The worst window is {least:.2f} of the fair share ({focus.name}={value}, "
+            text += f"job {name})."
+        return text
     worst, best = max(found), min(found)
     text = f"p99 beside the aggressor is {TIMES}{worst[0]:.3g} that alone at worst "
     text += f"({focus.name}={worst[1]}, job {worst[2]})"
