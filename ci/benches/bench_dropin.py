@@ -1,19 +1,14 @@
 """drop-in: is sluice in the place of fio's io_uring engine as fast, and as cheap?"""
 
 import argparse
-from pathlib import Path
 
-from . import dropin_plan, plugin, runner, testfile
+from . import arguments, dropin_plan, plugin, runner, testfile
 from .errors import BenchError
-from .runner import ROOT
 from .settings import Settings
 from .sides import is_plugin
 
 NAME = "drop-in"
 SUMMARY = "fio's io_uring engine against sluice in its place: IOPS, CPU, instructions, memory"
-
-FULL = {"pairs": 9, "seconds": 1.5, "size": "1G", "repeats": 3, "counted_ios": 12000}
-QUICK = {"pairs": 3, "seconds": 0.15, "size": "256M", "repeats": 1, "counted_ios": 4000}
 
 EPILOG = """\
 Cases are named iops/randread-d32-j2/all: kind of figure, workload (depth, jobs), arm. Arms: all and
@@ -27,39 +22,8 @@ Exit status: 0 every bar met, 1 a run failed, 2 a bar missed."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    arguments.add(parser, NAME)
     add = parser.add_argument
-    add(
-        "--quick", action="store_true", help="under two minutes: checks the mechanics, not the bars"
-    )
-    add(
-        "--pairs",
-        type=_positive(int),
-        help=f"interleaved pairs of each case (default {FULL['pairs']})",
-    )
-    add(
-        "--seconds",
-        type=_positive(float),
-        help=f"length of one timed run (default {FULL['seconds']})",
-    )
-    add(
-        "--repeats",
-        type=_positive(int),
-        help=f"repeats of each counted case (default {FULL['repeats']})",
-    )
-    add(
-        "--file",
-        type=Path,
-        default=ROOT / "build/bench/drop-in.dat",
-        help="file to read and write, made if missing, refused if not ours (default %(default)s)",
-    )
-    add("--size", help=f"its size (default {FULL['size']})")
-    add(
-        "--json",
-        type=Path,
-        default=ROOT / "build/bench/drop-in.json",
-        help="where every raw value goes (default %(default)s)",
-    )
-    add("--case", default="*", metavar="GLOB", help="only the cases whose names match")
     add("--tuned", action="store_true", help="time the tuned arm too (it is always counted)")
     add(
         "--baseline",
@@ -67,48 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ENGINE",
         help="default %(default)s; an older plugin will do",
     )
-    add(
-        "--sluice-engine",
-        default=f"external:{ROOT}/build/lib/sluice.so",
-        metavar="ENGINE",
-        help="default %(default)s; another engine's name stands in, without sluice's options",
-    )
-    add("--seed", type=int, default=1, help="of the offsets and their order (default %(default)s)")
-
-
-def _positive(kind: type):
-    def parse(text: str):
-        value = kind(text)
-        if value <= 0:
-            raise ValueError
-        return value
-
-    parse.__name__ = f"positive {kind.__name__}"
-    return parse
-
-
-def settings_of(args: argparse.Namespace) -> Settings:
-    defaults = QUICK if args.quick else FULL
-
-    def chosen(name: str):
-        given = getattr(args, name, None)
-        return defaults[name] if given is None else given
-
-    return Settings(
-        path=args.file.resolve(),
-        size=testfile.parse_size(chosen("size")),
-        pairs=chosen("pairs"),
-        seconds=chosen("seconds"),
-        repeats=chosen("repeats"),
-        counted_ios=chosen("counted_ios"),
-        seed=args.seed,
-        glob=args.case,
-        quick=args.quick,
-    )
 
 
 def run(args: argparse.Namespace) -> int:
-    settings = settings_of(args)
+    settings = arguments.settings_of(args)
     with plugin.held(args.sluice_engine) as sluice, plugin.held(args.baseline) as baseline:
         sections = dropin_plan.sections(settings, baseline.engine, sluice.engine, args.tuned)
         if not sections:

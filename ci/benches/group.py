@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from .job import Workload
+from .job import Arm, Workload
 from .sides import Sides
 
 
@@ -15,7 +15,7 @@ class Group:
 
     prefix: str
     workload: Workload
-    sides: Sides
+    sides: Sides | Mapping[str, Arm]
     arms: tuple[str, ...]
     bars: dict[str, float]
 

@@ -1,7 +1,7 @@
 """IOPS of arms in interleaved pairs, and the CPU that each I/O took."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -28,9 +28,17 @@ class PairedIops:
     name = "iops"
     tools: tuple[str, ...] = ()
 
-    def __init__(self, settings: Settings, groups: list[Group]):
+    def __init__(
+        self,
+        settings: Settings,
+        groups: list[Group],
+        order: Sequence[str] = ORDER,
+        against: Mapping[str, str] = AGAINST,
+    ):
         self._settings = settings
         self._groups = groups
+        self._all_arms = order
+        self._against = against
         self._runs: dict[tuple[Group, str], list[FioRun]] = {}
         self._startups_cpu_s: dict[str, list[float]] = {}
         self._log: list[dict] = []
@@ -43,7 +51,7 @@ class PairedIops:
         arms = {
             group.sides[arm].label: group.sides[arm]
             for group in self._groups
-            for arm in order(group)
+            for arm in self._order(group)
         }
         return [
             Step(f"start-up of {label}", FIO_S, partial(self._start, arm))
@@ -60,7 +68,7 @@ class PairedIops:
         slots = [
             (group, slot)
             for index, group in enumerate(self._groups)
-            for slot in blocks.abba(order(group), pairs, seed + index)
+            for slot in blocks.abba(self._order(group), pairs, seed + index)
         ]
         slots.sort(key=lambda each: each[1].block)
         return [
@@ -90,7 +98,9 @@ class PairedIops:
     def cases(self) -> list[Case]:
         """All ratios of IOPS are one family, the A/A pairs with them."""
         pairs = [
-            ratios.Pairs(group.case_name(arm), *self._iops(group, arm, AGAINST.get(arm, BASE)))
+            ratios.Pairs(
+                group.case_name(arm), *self._iops(group, arm, self._against.get(arm, BASE))
+            )
             for group in self._groups
             for arm in (*group.arms, AGAIN)
         ]
@@ -98,7 +108,7 @@ class PairedIops:
         return [self._case(group, arm, found) for group in self._groups for arm in group.arms]
 
     def _case(self, group: Group, arm: str, found: dict[str, Comparison]) -> Case:
-        below = AGAINST[arm]
+        below = self._against[arm]
         one, noise = found[group.case_name(arm)], found[group.case_name(AGAIN)]
         pairs = [a / b for a, b in zip(*self._iops(group, arm, below), strict=True)]
         alike = [a / b for a, b in zip(*self._iops(group, AGAIN, BASE), strict=True)]
@@ -137,6 +147,9 @@ class PairedIops:
         startup = ratios.percentile(self._startups_cpu_s[arm.label], 0.5)
         return max(run.process_cpu_s - startup, 1e-9) / run.ios
 
+    def _order(self, group: Group) -> list[str]:
+        return order(group, self._all_arms)
+
     def notes(self) -> list[str]:
         return []
 
@@ -158,5 +171,6 @@ def shown(one: Comparison) -> dict[str, Any]:
     }
 
 
-def order(group: Group) -> list[str]:
-    return [arm for arm in ORDER if arm in (*group.arms, BASE, AGAIN)]
+def order(group: Group, arms: Sequence[str] = ORDER) -> list[str]:
+    """Those of `arms` that the group has, the A/A pair always."""
+    return [arm for arm in arms if arm in (*group.arms, BASE, AGAIN)]

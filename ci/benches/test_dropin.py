@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from benches import bench_dropin, dropin_plan, fio, paired_iops, sides
+from benches import arguments, bench_dropin, dropin_plan, fio, paired_iops, sides
 from benches.group import Group
 from benches.job import Workload
 
@@ -19,7 +19,7 @@ def parsed(*argv):
 
 def planned(*argv):
     args = parsed(*argv)
-    return dropin_plan.sections(bench_dropin.settings_of(args), "io_uring", PLUGIN, args.tuned)
+    return dropin_plan.sections(arguments.settings_of(args), "io_uring", PLUGIN, args.tuned)
 
 
 def seconds(sections):
@@ -86,7 +86,7 @@ def judged(monkeypatch, figure_of):
     """The case of `all` with figure_of(engine label, index of the run) in the place of fio."""
     count = iter(range(10000))
     monkeypatch.setattr(fio, "run", lambda job, **_: figure_of(job.arm, next(count)))
-    settings = bench_dropin.settings_of(parsed())
+    settings = arguments.settings_of(parsed())
     group = Group(
         "iops",
         Workload("randread", 1),
