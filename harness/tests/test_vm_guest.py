@@ -114,6 +114,11 @@ def test_two_boots_of_one_seed_have_the_same_figures_and_another_seed_has_others
     assert values["guest.qemu"] and values["guest.devices"]
     page = write(first, tmp_path / "report").read_text(encoding="utf-8")
     assert "Virtual: ratios only" in page
+    missed = next((tmp_path / "one").glob("*/runs/*/run.json"))
+    missed.unlink()  # as if the sweep had been interrupted there
+    resumed = vm("sweep", "--resume", first.campaign, "--store", tmp_path / "one")
+    assert resumed.returncode == 0, resumed.stderr
+    assert store.load(tmp_path / "one").complete
     other = virtual(path, tmp_path / "three", "--seed", 2)
     assert [run.samples for run in other.runs] != [run.samples for run in first.runs]
 

@@ -152,13 +152,14 @@ def _sweep(arguments: argparse.Namespace) -> int:
         again = _parser().parse_args(sweep.command_of(arguments))
         again.runtime = _seconds(again.runtime, "--runtime") if again.runtime else None
         return sweep.resume(arguments, again, machine_of(again))
-    arguments.given = sys.argv[sys.argv.index("sweep") + 1 :]
+    words = sys.argv
+    arguments.given = words[words.index("sweep") + 1 :] if "sweep" in words else []
     arguments.runtime = _seconds(arguments.runtime, "--runtime") if arguments.runtime else None
     return sweep.sweep(arguments, machine_of(arguments))
 
 
 def _parser() -> argparse.ArgumentParser:
-    """A parser of the words behind ``vm``."""
+    """A parser of the words behind ``sluice``."""
     top = argparse.ArgumentParser()
     add(top.add_subparsers())
     return top

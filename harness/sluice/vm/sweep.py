@@ -134,14 +134,15 @@ def resume(arguments: argparse.Namespace, again: argparse.Namespace, machine: Ma
 
 
 def command_of(arguments: argparse.Namespace) -> list[str]:
-    """The words behind ``vm`` with which a campaign was begun. SluiceError when it had no guest."""
+    """The words behind ``sluice`` with which a campaign was begun. SluiceError when it had no
+    guest."""
     store = Store(Path(arguments.store))
     campaign = store.find(arguments.resume)
     if not campaign.in_guests:
         raise SluiceError(
             f"{campaign.name}: ran without a guest: go on with `{campaign.resume_command}`"
         )
-    return shlex.split(campaign.header().command)[2:]
+    return shlex.split(campaign.header().command)[1:]
 
 
 def words(arguments: argparse.Namespace, kernel: Kernel) -> list[str]:
