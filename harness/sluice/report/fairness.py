@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from sluice.fiojson import jain
 from sluice.fiologs import JobLog
 from sluice.metrics import percentile_supported
 from sluice.model import Cell, Role, Run, Workload
 from sluice.readings import Readings
 from sluice.report.kept import Kept
 
-__all__ = ["Fared", "fared", "jain", "partner"]
+__all__ = ["Fared", "fared", "partner"]
 
 Job = tuple[str, int]
 """fio's job name and the number of the clone."""
@@ -98,12 +99,6 @@ def fared(readings: Readings, kept: Kept, cell: Cell) -> tuple[Fared, ...]:
     return tuple(found)
 
 
-def jain(values: Sequence[float]) -> float | None:
-    """Jain's fairness index; None when nobody got anything."""
-    squares = sum(value * value for value in values)
-    return sum(values) ** 2 / (len(values) * squares) if squares > 0 else None
-
-
 def _watched(kept: Kept, run: Run) -> Iterator[_Watched]:
     """Each measured job of a run that was logged."""
     timeline = kept.timeline(run)
@@ -135,9 +130,8 @@ def _jain(runs: Sequence[Run], name: str) -> float | None:
     for run in runs:
         jobs = [job for job in run.jobs(Role.MEASURED) if job.name == name]
         values = [job.values.get("iops", 0.0) for job in jobs]
-        index = jain(values) if values else None
-        if index is not None:
-            found.append(index)
+        if values and max(values) > 0:
+            found.append(jain(values))
     return fmean(found) if found else None
 
 
