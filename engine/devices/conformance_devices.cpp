@@ -7,6 +7,7 @@
 
 #include "engine/devices/conformance.h"
 #include "engine/devices/delay.h"
+#include "engine/devices/fault.h"
 #include "engine/devices/model.h"
 #include "engine/devices/null.h"
 #include "engine/devices/uring.h"
@@ -25,26 +26,44 @@ class NullBed final : public Testbed {
   NullChannelFactory factory_;
 };
 
-/// Another bed, whose completions a decorator holds.
-class DelayedBed final : public Testbed {
+/// Another bed behind a decorator.
+class DecoratedBed final : public Testbed {
  public:
+  using Decorate =
+      std::function<std::unique_ptr<ChannelFactory>(std::shared_ptr<ChannelFactory>, const Clock&)>;
+
   static Result<std::unique_ptr<Testbed>> make(Result<std::unique_ptr<Testbed>> inner,
-                                               const DelayConfig& config) {
+                                               const Decorate& decorate) {
     if (!inner) return inner.error();
-    return std::unique_ptr<Testbed>(std::make_unique<DelayedBed>(std::move(inner.value()), config));
+    return std::unique_ptr<Testbed>(
+        std::make_unique<DecoratedBed>(std::move(inner.value()), decorate));
   }
 
-  DelayedBed(std::unique_ptr<Testbed> inner, const DelayConfig& config)
+  DecoratedBed(std::unique_ptr<Testbed> inner, const Decorate& decorate)
       : inner_(std::move(inner)),
-        factory_(std::shared_ptr<ChannelFactory>(std::shared_ptr<void>(), &inner_->channels()),
-                 clock_, config) {}
-  ChannelFactory& channels() override { return factory_; }
+        factory_(decorate({std::shared_ptr<void>(), &inner_->channels()}, clock_)) {}
+  ChannelFactory& channels() override { return *factory_; }
   Target target(unsigned store) override { return inner_->target(store); }
 
  private:
   const std::unique_ptr<Testbed> inner_;
-  DelayChannelFactory factory_;
+  const std::unique_ptr<ChannelFactory> factory_;
 };
+
+DecoratedBed::Decorate delay(const DelayConfig& config) {
+  return [=](std::shared_ptr<ChannelFactory> inner, const Clock& clock) {
+    return std::make_unique<DelayChannelFactory>(std::move(inner), clock, config);
+  };
+}
+
+/// Late, but right: what goes wrong by order can't be right here.
+DecoratedBed::Decorate lateness() {
+  return [](std::shared_ptr<ChannelFactory> inner, const Clock& clock) {
+    auto plan = parse_fault_plan("swallow:p=0.02,for=30us+delay:p=0.05,for=10us");
+    return std::make_unique<FaultChannelFactory>(std::move(inner), clock, std::move(plan.value()),
+                                                 1);
+  };
+}
 
 /// Quick, so that the suite is; with jitter, so that completions overtake each other.
 ModelConfig quick_model() {
@@ -152,9 +171,10 @@ std::vector<DeviceUnderTest> devices_under_test() {
   const DelayConfig short_hold{.time_ns = 2'000, .percent = 10};
   const DelayConfig long_hold{.time_ns = 200'000, .ops = SLUICE_delay_ops_write};
   using Time = ModelBed::Time;
+  const auto model = [] { return ModelBed::make(Time::real, quick_model()); };
   return {
       {"null", null},
-      {"model", [] { return ModelBed::make(Time::real, quick_model()); }},
+      {"model", model},
       {"model_durable", [=] { return ModelBed::make(Time::stepped, durable); }},
       {.name = "model_crashable",
        .make = [=] { return ModelBed::make(Time::stepped, crashable); },
@@ -162,10 +182,11 @@ std::vector<DeviceUnderTest> devices_under_test() {
       {"uring_direct", [] { return UringBed::make(O_DIRECT); }},
       {"uring_buffered", [] { return UringBed::make(0); }},
       {"model_slower", [=] { return ModelBed::make(Time::stepped, slower); }},
-      {"null_delayed", [=] { return DelayedBed::make(null(), short_hold); }},
-      {"uring_delayed", [=] { return DelayedBed::make(UringBed::make(0), short_hold); }},
-      {"model_delayed",
-       [=] { return DelayedBed::make(ModelBed::make(Time::real, quick_model()), long_hold); }},
+      {"null_delayed", [=] { return DecoratedBed::make(null(), delay(short_hold)); }},
+      {"uring_delayed", [=] { return DecoratedBed::make(UringBed::make(0), delay(short_hold)); }},
+      {"model_delayed", [=] { return DecoratedBed::make(model(), delay(long_hold)); }},
+      {"model_late", [=] { return DecoratedBed::make(model(), lateness()); }},
+      {"uring_late", [=] { return DecoratedBed::make(UringBed::make(0), lateness()); }},
   };
 }
 

@@ -30,6 +30,7 @@ class Decorator : public Channel {
   int wait(unsigned want, bool wakeable) final { return wait_until(want, wakeable, kForever); }
   int wait_for(std::uint64_t timeout_ns, bool wakeable) final;
   void wake() noexcept final;
+  void disown() noexcept final { inner_->disown(); }
 
   const ChannelCounters& counters() const noexcept final { return inner_->counters(); }
   std::uint64_t enters() const noexcept final { return inner_->enters(); }

@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "engine/devices/delay.h"
+#include "engine/devices/fault.h"
 #include "engine/devices/model.h"
 #include "engine/devices/null.h"
 #include "engine/devices/rotational.h"
@@ -39,6 +40,9 @@ std::string DeviceRegistry::channel_kind(const Tunables& tunables) const {
     kind += " delay " + std::to_string(delay.time_ns) + " " + std::to_string(delay.percent) + " " +
             std::to_string(delay.ops);
   }
+  if (tunables.fault != nullptr) {
+    kind += " fault " + std::to_string(tunables.fault_seed) + " " + tunables.fault;
+  }
   return kind;
 }
 
@@ -50,6 +54,12 @@ Result<DeviceHandle> DeviceRegistry::open(const Tunables& tunables, const std::s
   // A model's own service times grow instead.
   if (delay.any() && tunables.device != SLUICE_device_model) {
     channels = std::make_shared<DelayChannelFactory>(std::move(channels), clock_, delay);
+  }
+  if (tunables.fault != nullptr) {
+    auto plan = parse_fault_plan(tunables.fault);
+    if (!plan) return plan.error();
+    channels = std::make_shared<FaultChannelFactory>(std::move(channels), clock_,
+                                                     std::move(plan.value()), tunables.fault_seed);
   }
   return handle;
 }

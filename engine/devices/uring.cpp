@@ -33,7 +33,7 @@ class UringChannel final : public Channel {
 
   ~UringChannel() override {
     if (ring_open_) {
-      await_kernel();
+      if (!disowned_) await_kernel();
       // A read on the eventfd may still be armed: closing the ring cancels it.
       io_uring_queue_exit(&ring_);
     }
@@ -140,7 +140,8 @@ class UringChannel final : public Channel {
     if (wakeable) arm_wake();
     counters_.waits.add(1);
     const int status = enter_for(timeout_ns);
-    if (status < 0) return status == -ETIME ? 0 : pushed(status);
+    if (status == -ETIME) return 0;
+    if (status < 0) return status == -EINTR ? status : pushed(status);
     unpushed_ -= static_cast<unsigned>(status);
     return 0;
   }
@@ -149,6 +150,8 @@ class UringChannel final : public Channel {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof one);
   }
+
+  void disown() noexcept override { disowned_ = true; }
 
   std::uint64_t enters() const noexcept override {
     return counters_.commits.load() + counters_.waits.load() + counters_.extra_enters.load();
@@ -394,6 +397,7 @@ class UringChannel final : public Channel {
   ChannelConfig config_;
   io_uring ring_{};
   bool ring_open_ = false;
+  bool disowned_ = false;
   int wake_fd_ = -1;
   bool wake_armed_ = false;
   std::uint64_t wake_count_ = 0;

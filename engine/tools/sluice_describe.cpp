@@ -24,7 +24,7 @@ std::string range(const TunableRow& row) {
       }
       return out;
     case TunableKind::boolean: return "0 or 1";
-    case TunableKind::text: return "a path";
+    case TunableKind::text: return "text";
     default: break;
   }
   return std::to_string(row.min) + ".." + std::to_string(row.max) +

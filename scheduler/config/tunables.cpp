@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "scheduler/config/describe.h"
+#include "scheduler/config/owned_tunables.h"
 
 namespace sluice {
 
@@ -65,6 +66,14 @@ constexpr TunableRow kRows[] = {
 #include "scheduler/config/tunables.def"
 };
 // NOLINTEND(bugprone-macro-parentheses)
+
+}  // namespace
+
+namespace detail {
+void store_text(const TunableRow& row, Tunables& tunables, const char* value);
+}  // namespace detail
+
+namespace {
 
 bool is_wide(TunableKind kind) noexcept { return kind == size || kind == TunableKind::time; }
 
@@ -170,6 +179,17 @@ std::vector<std::string> differences(const Tunables& a, const Tunables& b, Tunab
     if (left != right) found.push_back(std::string(row.name) + "=" + left + "/" + right);
   }
   return found;
+}
+
+OwnedTunables::OwnedTunables(const Tunables& tunables) : tunables_(tunables) {
+  for (const TunableRow& row : kRows) {
+    const char* const value = row.kind == text ? load_text(row, tunables) : nullptr;
+    if (value == nullptr) continue;
+    const std::size_t bytes = std::strlen(value) + 1;
+    texts_.push_back(std::make_unique<char[]>(bytes));
+    std::memcpy(texts_.back().get(), value, bytes);
+    detail::store_text(row, tunables_, texts_.back().get());
+  }
 }
 
 namespace detail {

@@ -90,6 +90,9 @@ class Channel {
   /// Ends a wait(…, true) that is under way, or the next one. Threads: any. Async-signal-safe.
   virtual void wake() noexcept = 0;
 
+  /// What is in flight keeps its buffers when the channel goes: the destructor needn't wait for it.
+  virtual void disown() noexcept {}
+
   /// Requests taken by submit() and not yet returned by poll().
   unsigned in_flight() const noexcept { return in_flight_; }
 
