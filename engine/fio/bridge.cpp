@@ -31,7 +31,7 @@ struct Process {
   std::unique_ptr<TscClock> tsc_clock = TscClock::calibrate();
   const Clock& clock = tsc_clock ? static_cast<const Clock&>(*tsc_clock) : fio_clock;
   DeviceRegistry devices{clock};
-  Stack stack{clock, devices};
+  Stack stack{clock, devices, [](const std::string& line) { host->say(line.c_str()); }};
 };
 
 // Never destroyed: a job's thread may still be inside when fio's main thread exits.
@@ -122,7 +122,11 @@ int sluice_job_create(const sluice_job_facts* facts, sluice_job** job, sluice_te
       if (Status usable = probe_io_uring(); !usable) return usable;
     }
     if (tunables.stats_json != nullptr) {
-      if (Status writable = check_writable(tunables.stats_json); !writable) return writable;
+      Status writable = check_writable("stats_json", tunables.stats_json);
+      if (!writable) return writable;
+    }
+    if (tunables.trace != nullptr) {
+      if (Status writable = check_writable("trace", tunables.trace); !writable) return writable;
     }
     // Strings stay fio's, which frees them after cleanup; what outlives a job copies them.
     *job = new sluice_job{facts->name, tunables, facts->direct, facts->writes, nullptr, {}};
@@ -212,4 +216,15 @@ unsigned sluice_ended(sluice_session* session, unsigned i, int32_t* result) {
   const Session::Ended ended = session_of(session).ended(i);
   *result = ended.result;
   return ended.slot;
+}
+
+bool sluice_replace(sluice_session* session, unsigned slot, void* buffer, sluice_replacement* out) {
+  const auto given = session_of(session).replace(slot, buffer);
+  if (!given) return false;
+  *out = {given->slot, static_cast<unsigned>(session_of(session).slots().size()), given->buffer};
+  return true;
+}
+
+bool sluice_abandoned(sluice_session* session, unsigned slot) {
+  return session_of(session).slots()[slot].abandoned;
 }

@@ -30,6 +30,7 @@ enum sluice_op { SLUICE_READ, SLUICE_WRITE, SLUICE_FLUSH, SLUICE_DATA_SYNC, SLUI
 /* What fio offers the stack. Constant for the life of the process. */
 struct sluice_host {
   uint64_t (*now_ns)(void); /* fio's own clock; used where the processor's counter can't be */
+  void (*say)(const char*); /* a line for the user, from any thread */
 };
 
 void sluice_init(const struct sluice_host* host);
@@ -88,6 +89,21 @@ int sluice_commit(struct sluice_session* session, bool deferrable);
 int sluice_reap(struct sluice_session* session, unsigned min, unsigned max);
 /* The i-th of them: its slot; *result is bytes or -errno. */
 unsigned sluice_ended(struct sluice_session* session, unsigned i, int32_t* result);
+
+/* What an io_u goes on with whose I/O was given up: the device may still use its slot and buffer.
+ */
+struct sluice_replacement {
+  unsigned slot; /* below slots */
+  unsigned slots;
+  void* buffer; /* page-aligned, as large as the largest I/O; lives as long as the process */
+};
+/* Right after sluice_ended() gave -ETIMEDOUT for this slot, whose io_u has `buffer`. False: the
+ * device itself said so, or there is no spare slot left and the io_u keeps its own, which takes no
+ * I/O any more. */
+bool sluice_replace(struct sluice_session* session, unsigned slot, void* buffer,
+                    struct sluice_replacement* out);
+/* Whether this slot's I/O was given up. */
+bool sluice_abandoned(struct sluice_session* session, unsigned slot);
 
 #ifdef __cplusplus
 }

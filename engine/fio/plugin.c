@@ -8,6 +8,8 @@
 #include "engine/fio/plugin.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
 
 #include "engine/fio/options.h"
 
@@ -20,7 +22,7 @@ static uint64_t fio_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
 }
 
-static const struct sluice_host host = { .now_ns = fio_now_ns };
+static const struct sluice_host host = { .now_ns = fio_now_ns, .say = sluice_say };
 
 static int plugin_init(struct thread_data *td)
 {
@@ -31,6 +33,7 @@ static int plugin_init(struct thread_data *td)
 	pj = td->io_ops_data;
 	pj->depth = td->o.iodepth;
 	pj->io_us = calloc(pj->depth, sizeof(struct io_u *));
+	pj->slots = pj->depth;
 	pj->staged = calloc(pj->depth, sizeof(struct io_u *));
 	/* A push may be left to getevents() only where fio is sure to call it next: not if it may
 	 * pause first, and not if another thread returns io_u's to the free list. */
@@ -223,6 +226,68 @@ static int plugin_getevents(struct thread_data *td, unsigned int min, unsigned i
 	return sluice_reap(pj->session, min, max);
 }
 
+/* The I/O memory that fio will free at the job's end, when the device may still write there: fio
+ * gets something else to free in its stead. */
+static void keep_memory(struct thread_data *td)
+{
+	struct plugin_job *pj = td->io_ops_data;
+	void *other = NULL;
+
+	if (pj->memory_kept)
+		return;
+	switch (td->o.mem_type) {
+	case MEM_MALLOC:
+		other = malloc(1);
+		break;
+	case MEM_SHM:
+	case MEM_SHMHUGE:
+		other = shmat(td->shm_id, NULL, 0); /* attached twice, detached once */
+		break;
+	case MEM_MMAP:
+	case MEM_MMAPHUGE:
+	case MEM_MMAPSHARED:
+		other = mmap(NULL, td->orig_buffer_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		break;
+	default:
+		return; /* not the processor's memory */
+	}
+	if (!other || other == MAP_FAILED) {
+		ERR("no memory to keep that of I/O that hangs\n");
+		abort(); /* rather than let a device write where something else is by then */
+	}
+	td->orig_buffer = other;
+	pj->memory_kept = true;
+}
+
+/* An I/O was given up while at the device: its slot and buffer stay there, and the io_u goes on with
+ * others. fio uses neither io_u->index nor the place of io_u->buf for anything. */
+static __attribute__((noinline, cold)) void replace(struct thread_data *td, struct io_u *io_u)
+{
+	struct plugin_job *pj = td->io_ops_data;
+	struct sluice_replacement other;
+	struct io_u **io_us;
+
+	if (!sluice_abandoned(pj->session, io_u->index))
+		return;
+	keep_memory(td);
+	if (!sluice_replace(pj->session, io_u->index, io_u->buf, &other))
+		return;
+	if (other.slots > pj->slots) {
+		io_us = realloc(pj->io_us, other.slots * sizeof(*io_us));
+		if (!io_us)
+			abort(); /* the slot's number is taken already */
+		pj->io_us = io_us;
+		pj->slots = other.slots;
+	}
+	/* What fio has written into it once may be all it ever writes. */
+	if (td_write(td))
+		memcpy(other.buffer, io_u->buf, td_max_bs(td));
+	io_u->buf = other.buffer;
+	io_u->xfer_buf = other.buffer;
+	io_u->index = other.slot;
+	pj->io_us[other.slot] = io_u;
+}
+
 static struct io_u *plugin_event(struct thread_data *td, int event)
 {
 	struct plugin_job *pj = td->io_ops_data;
@@ -233,6 +298,8 @@ static struct io_u *plugin_event(struct thread_data *td, int event)
 		io_u->error = 0;
 	} else if (result < 0) {
 		io_u->error = -result;
+		if (result == -ETIMEDOUT)
+			replace(td, io_u);
 	} else {
 		io_u->error = 0;
 		/* trims and flushes end with 0 */

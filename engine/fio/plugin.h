@@ -16,9 +16,11 @@ struct plugin_job {
   struct io_u** io_us;            /* by slot */
   struct io_u** staged;           /* since the last commit */
   unsigned int nr_staged;
+  unsigned int slots; /* of io_us: more than depth once I/O was given up */
   unsigned int depth;
   bool may_defer;
-  bool busy; /* terminate or cleanup is at it */
+  bool memory_kept; /* fio frees something else than its I/O memory */
+  bool busy;        /* terminate or cleanup is at it */
 };
 
 extern struct ioengine_ops sluice_ops;
@@ -32,6 +34,9 @@ static inline bool is_diskless(const struct thread_data* td) {
 
 /* Says why and marks the job as failed; returns 1. */
 int sluice_refuse(struct thread_data* td, int code, const char* why);
+
+/* A line for the user while jobs run. Threads: any. */
+void sluice_say(const char* line);
 
 /* A remark that is no error. */
 void sluice_note(const char* line);

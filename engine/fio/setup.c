@@ -7,12 +7,20 @@
 
 /* With --output=FILE fio's own log is that file, and a line of ours before its JSON would make the
  * file unreadable. A server has no stderr of its own. */
-void sluice_note(const char *line)
+void sluice_say(const char *line)
 {
 	if (is_backend)
-		ERR("note: %s\n", line);
+		ERR("%s\n", line);
 	else
-		fprintf(stderr, "sluice: note: %s\n", line);
+		fprintf(stderr, "sluice: %s\n", line);
+}
+
+void sluice_note(const char *line)
+{
+	char text[600];
+
+	snprintf(text, sizeof(text), "note: %s", line);
+	sluice_say(text);
 }
 
 int sluice_refuse(struct thread_data *td, int code, const char *why)

@@ -26,6 +26,19 @@ class Histogram {
     if (value_ns > max_) max_ = value_ns;
   }
 
+  /// As add(), with the comparison that max() needs left to a mark that the caller sets: true when
+  /// the value has reached it, which must be no higher than max() + 1. Then the caller calls
+  /// note_max(). So what else is rare about high values costs the others nothing.
+  bool add_marked(std::uint64_t value_ns) noexcept {
+    ++cells_[index(value_ns)];
+    sum_ += value_ns;
+    return value_ns >= mark_;
+  }
+  void note_max(std::uint64_t value_ns) noexcept {
+    if (value_ns > max_) max_ = value_ns;
+  }
+  void set_mark(std::uint64_t mark_ns) noexcept { mark_ = mark_ns; }
+
   void merge(const Histogram& other) noexcept;
 
   /// Adds up the cells: not for hot paths, which is why add() keeps no count.
@@ -55,6 +68,7 @@ class Histogram {
   std::array<std::uint64_t, kCells> cells_{};
   std::uint64_t sum_ = 0;
   std::uint64_t max_ = 0;
+  std::uint64_t mark_ = 0;
 };
 
 }  // namespace sluice

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "scheduler/base/relaxed.h"
 #include "scheduler/config/io_class.h"
 
 namespace sluice {
@@ -31,6 +32,7 @@ enum class RequestState : std::uint8_t {
   granted,    ///< may go to the device; in the owner's mailbox or about to be issued
   at_device,  ///< submitted
   found,      ///< completion seen by the courier, not yet by the owner
+  abandoned,  ///< told to fio as timed out; the device may still do it, into its old buffer
 };
 
 /// What was done to a request decides how it completes, never what the mode is by then
@@ -54,30 +56,36 @@ struct Target {
 };
 
 /// Threads: the owner's, except while a queue or the courier holds it (state waiting or granted;
-/// hand-over is by the leaf's or the mailbox's mutex). `issued_ns` may be read by anyone.
+/// hand-over is by the leaf's or the mailbox's mutex). Observers: sighting.h.
 struct Request {
   // What fio asked for.
   void* buffer = nullptr;
-  std::uint64_t offset = 0;  ///< bytes
-  std::uint32_t length = 0;  ///< bytes
-  Op op = Op::read;
-  IoClass io_class = IoClass::sync_read;
+  Relaxed<std::uint64_t> offset = 0;  ///< bytes
+  Relaxed<std::uint32_t> length = 0;  ///< bytes
+  Relaxed<Op> op = Op::read;
+  Relaxed<IoClass> io_class = IoClass::sync_read;
   // Where it stands.
   RequestState state = RequestState::idle;
-  Path path = Path::bypassed;
+  Relaxed<Path> path = Path::bypassed;
   bool direct = false;     ///< O_DIRECT
   bool important = false;  ///< never bypasses in hybrid mode
   bool busy = false;       ///< counted by Leaf::busy()
   bool alone = false;  ///< never merged with others: a part of an aggregate that failed, done again
-  std::uint32_t slot = 0;   ///< index in the owner's array == fio's io_u->index
+  Relaxed<bool> abandoned = false;   ///< as `state` says, for observers
+  Relaxed<bool> by_courier = false;  ///< at the device on the courier's channel
+  std::uint16_t ahead = 0;           ///< the job's own I/Os at the device when it was issued
+  std::uint32_t slot = 0;            ///< index in the owner's array == fio's io_u->index
   std::int32_t result = 0;  ///< bytes, or -errno; valid from the end until the next submit()
-  Target* target = nullptr;
+  Relaxed<Target*> target = nullptr;
   Mailbox* owner = nullptr;
 
   std::uint64_t arrived_ns = 0;  ///< handed to the stack
   /// Handed to the device; 0 while it is not there. The in-flight table: an observer that scans
   /// the slots sees every I/O at a device with its age, bypassed or not, at no cost to the owner
   /// but a plain store.
+  ///
+  /// It is also the version of what an observer reads with it (sighting.h): the owner changes the
+  /// Relaxed fields only while it is 0.
   std::atomic<std::uint64_t> issued_ns{0};
   // What the courier leaves for the owner, who may come much later.
   std::uint64_t carried_ns = 0;  ///< issued_ns as it was; by now it is 0 again
@@ -95,6 +103,10 @@ struct Request {
   TreeHook line_link;                           ///< queue/waiting_line.h
   TreeHook offset_link;                         ///< queue/aggregate.h
   boost::intrusive::list_member_hook<> active;  ///< of the leaf's active list (queue=classic)
+
+  // When it hangs.
+  /// Equal to issued_ns: whoever issued it shall abandon it. Written by the overseer.
+  std::atomic<std::uint64_t> condemned_ns{0};
 };
 
 /// FIFO of requests; O(1) splice; knows its size. Links live in the requests.

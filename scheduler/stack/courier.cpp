@@ -47,6 +47,7 @@ void Courier::forget(Mailbox& mailbox) {
 }
 
 bool Courier::open_channel() {
+  at_device_.reserve(kDepth);
   ChannelConfig config;
   config.depth = kDepth;
   config.register_files = false;
@@ -88,8 +89,11 @@ void Courier::issue() {
     to_issue_.pop_front();
     if (request.important) request.target->leaf->important_goes();
     request.state = RequestState::at_device;
-    request.issued_ns.store(clock_.now_ns(), std::memory_order_relaxed);
+    request.by_courier = true;
+    request.ahead = static_cast<std::uint16_t>(channel_->in_flight());
+    request.issued_ns.store(clock_.now_ns(), std::memory_order_release);
     SLUICE_CHECK(channel_->submit(request));
+    at_device_.push_back(&request);
   }
 }
 
@@ -97,7 +101,13 @@ void Courier::settle(Request** ended, unsigned count) {
   const std::uint64_t now = clock_.now_ns();
   for (unsigned i = 0; i < count; ++i) {
     Request& request = *ended[i];
+    if (request.abandoned) [[unlikely]] {
+      // The owner may have ended; its slots stay. It doesn't use this one again.
+      request.issued_ns.store(0, std::memory_order_relaxed);
+      continue;
+    }
     SLUICE_CHECK(request.state == RequestState::at_device);
+    std::erase(at_device_, &request);
     request.state = RequestState::found;
     request.carried_ns = request.issued_ns.load(std::memory_order_relaxed);
     request.found_ns = now;
@@ -112,6 +122,38 @@ void Courier::settle(Request** ended, unsigned count) {
     found.push_back(request);
     request.owner->deliver_found(found);
     deliver_grants(grants);
+  }
+}
+
+void Courier::carry_out_orders() noexcept {
+  ordered_.store(true, std::memory_order_release);
+  const std::lock_guard lock(mutex_);
+  if (channel_) channel_->wake();
+}
+
+void Courier::abandon_condemned() {
+  const std::uint64_t now = clock_.now_ns();
+  for (std::size_t i = 0; i < at_device_.size();) {
+    Request& request = *at_device_[i];
+    const std::uint64_t issued = request.issued_ns.load(std::memory_order_relaxed);
+    if (request.condemned_ns.load(std::memory_order_relaxed) != issued) {
+      ++i;
+      continue;
+    }
+    at_device_.erase(at_device_.begin() + static_cast<std::ptrdiff_t>(i));
+    request.state = RequestState::found;
+    request.result = -ETIMEDOUT;
+    request.carried_ns = issued;
+    request.found_ns = now;
+    request.abandoned = true;
+    // The owner may close the file, whose number may then be that of another.
+    kept_targets_.push_back(*request.target);
+    kept_targets_.back().fd = -1;
+    kept_targets_.back().fixed_slot = -1;
+    request.target = &kept_targets_.back();
+    RequestList found;
+    found.push_back(request);
+    request.owner->deliver_found(found);
   }
 }
 
@@ -135,12 +177,15 @@ void Courier::run() {
     if (channel_) carry();
     lock.lock();
   }
+  // All owners have ended. What is left hangs, and its buffers stay.
+  if (channel_ && channel_->in_flight() > 0) channel_->disown();
   // A channel is its thread's, to the end.
   channel_.reset();
 }
 
 void Courier::carry() {
   issue();
+  if (ordered_.exchange(false, std::memory_order_acquire)) abandon_condemned();
   if (channel_->in_flight() > 0) channel_->wait(1, true);
   Request* ended[kDepth];
   settle(ended, channel_->poll(ended, kDepth));

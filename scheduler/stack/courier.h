@@ -7,8 +7,10 @@
 //   - queue=fast, where a grant is a permission: others may have it (LeafQueue::reclaim()).
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -42,6 +44,9 @@ class Courier {
   void watch(Mailbox& mailbox) noexcept;
   void forget(Mailbox& mailbox);
 
+  /// Looks for condemned requests among those at the device, and abandons them. Threads: any.
+  void carry_out_orders() noexcept;
+
  private:
   void run();
   void carry();
@@ -51,6 +56,7 @@ class Courier {
   void collect_overdue();
   void issue();
   void settle(Request** ended, unsigned count);
+  void abandon_condemned();
 
   const std::shared_ptr<ChannelFactory> channels_;
   const Clock& clock_;
@@ -66,6 +72,9 @@ class Courier {
   std::vector<Mailbox*> visits_;      // the thread's
   RequestList to_issue_;              // the thread's
   bool can_carry_ = true;             // the thread's
+  std::vector<Request*> at_device_;   // the thread's
+  std::deque<Target> kept_targets_;   // of abandoned requests
+  std::atomic<bool> ordered_{false};
 };
 
 }  // namespace sluice

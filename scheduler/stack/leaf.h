@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "scheduler/config/owned_tunables.h"
 #include "scheduler/io/device_source.h"
 #include "scheduler/queue/leaf_queue.h"
 
@@ -17,7 +18,7 @@ class Leaf {
        DeviceHandle handle)
       : path_(std::move(path)),
         first_job_(std::move(first_job)),
-        tunables_(without_strings(tunables)),
+        tunables_(tunables),
         handle_(std::move(handle)),
         queue_(make_leaf_queue(static_cast<enum sluice_queue>(tunables.queue), limits)),
         bypass_(tunables.bypass),
@@ -25,7 +26,7 @@ class Leaf {
 
   const std::string& path() const noexcept { return path_; }
   const std::string& first_job() const noexcept { return first_job_; }
-  const Tunables& tunables() const noexcept { return tunables_; }
+  const Tunables& tunables() const noexcept { return tunables_.get(); }
   Device& device() const noexcept { return *handle_.device; }
   const DeviceHandle& handle() const noexcept { return handle_; }
   LeafQueue& queue() noexcept { return *queue_; }
@@ -47,6 +48,10 @@ class Leaf {
   enum sluice_hybrid_rule hybrid_rule() const noexcept {
     return static_cast<enum sluice_hybrid_rule>(hybrid_rule_.load(std::memory_order_relaxed));
   }
+  /// Permissions that abandoned I/O holds: the device may never give them back.
+  void abandon(int change) noexcept { abandoned_.fetch_add(change, std::memory_order_relaxed); }
+  int abandoned() const noexcept { return abandoned_.load(std::memory_order_relaxed); }
+
   /// May change while I/O is in flight.
   void set_bypass(enum sluice_bypass mode) noexcept {
     bypass_.store(mode, std::memory_order_relaxed);
@@ -74,18 +79,13 @@ class Leaf {
   }
   bool bypasses_now(unsigned mode, const Request& request) const noexcept;
 
-  // fio frees a job's strings with the job; leaves live longer.
-  static Tunables without_strings(Tunables tunables) {
-    tunables.stats_json = nullptr;
-    return tunables;
-  }
-
   std::string path_;
   std::string first_job_;
-  Tunables tunables_;
+  OwnedTunables tunables_;  // leaves live longer than a job
   DeviceHandle handle_;
   const std::unique_ptr<LeafQueue> queue_;
   std::atomic<unsigned> bypass_;
+  std::atomic<int> abandoned_{0};
   std::atomic<unsigned> hybrid_rule_;
   // Written per I/O by the modes that need them only.
   alignas(kFalseSharingBytes) std::atomic<std::int32_t> important_waiting_{0};

@@ -11,12 +11,36 @@ namespace sluice {
 
 namespace json = boost::json;
 
-json::object job_report(const SessionConfig& config, const JobStats& stats) {
+namespace {
+
+json::array tail_report(const JobResults& results) {
+  json::array out;
+  for (const IoRecord& io : results.tail) {
+    out.push_back(json::object{{"at_ns", io.arrived_ns - results.first_ns},
+                               {"queue_ns", io.issued_ns - io.arrived_ns},
+                               {"device_ns", io.found_ns - io.issued_ns},
+                               {"reap_ns", io.told_ns - io.found_ns},
+                               {"op", word(io.op)},
+                               {"class", name(io.io_class)},
+                               {"file", io.leaf->path()},
+                               {"offset", io.offset},
+                               {"length", io.length},
+                               {"ahead", io.ahead},
+                               {"bypassed", io.path == Path::bypassed},
+                               {"error", io.result < 0 ? -io.result : 0}});
+  }
+  return out;
+}
+
+}  // namespace
+
+json::object job_report(const SessionConfig& config, const JobResults& results) {
   json::object out{{"job", config.job},
                    {"depth", config.depth},
                    {"direct", config.direct},
                    {"tunables", to_json(config.tunables)}};
-  for (auto& [key, value] : to_json(stats)) out[key] = value;
+  for (auto& [key, value] : to_json(*results.stats)) out[key] = value;
+  out["tail"] = tail_report(results);
   return out;
 }
 
@@ -47,21 +71,22 @@ json::object leaf_report(const Leaf& leaf) {
 }
 
 namespace {
-Error failed(const std::string& what, const std::string& path) {
+Error failed(const std::string& option, const std::string& what, const std::string& path) {
   const int code = errno;
-  return {code, "stats_json=" + path + ": can't " + what + ": " + std::strerror(code)};
+  return {code, option + "=" + path + ": can't " + what + ": " + std::strerror(code)};
 }
 }  // namespace
 
-Status write_whole_file(const std::string& path, const std::string& text) {
+Status write_whole_file(const std::string& option, const std::string& path,
+                        const std::string& text) {
   const std::string scratch = path + ".tmp." + std::to_string(getpid());
   {
     std::ofstream out(scratch, std::ios::binary | std::ios::trunc);
-    if (!out) return failed("write", path);
+    if (!out) return failed(option, "write", path);
     out << text;
     out.flush();
     if (!out) {
-      const Error error = failed("write", path);
+      const Error error = failed(option, "write", path);
       unlink(scratch.c_str());
       return error;
     }
@@ -70,25 +95,25 @@ Status write_whole_file(const std::string& path, const std::string& text) {
   std::filesystem::rename(scratch, path, error);
   if (error) {
     unlink(scratch.c_str());
-    return Error{error.value(), "stats_json=" + path + ": can't write: " + error.message()};
+    return Error{error.value(), option + "=" + path + ": can't write: " + error.message()};
   }
   return Done{};
 }
 
-Status check_writable(const std::string& path) {
+Status check_writable(const std::string& option, const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    return Error{EISDIR, "stats_json=" + path + ": is a directory; name a file in it"};
+    return Error{EISDIR, option + "=" + path + ": is a directory; name a file in it"};
   }
   // It will be replaced, which root may do even to /dev/null.
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-    return Error{EINVAL, "stats_json=" + path + ": is no regular file; name one, or a new one"};
+    return Error{EINVAL, option + "=" + path + ": is no regular file; name one, or a new one"};
   }
   // Not the name that a job which ends right now writes to.
   const std::string scratch = path + ".try." + std::to_string(getpid());
   {
     std::ofstream out(scratch, std::ios::binary | std::ios::trunc);
-    if (!out) return failed("write there", path);
+    if (!out) return failed(option, "write there", path);
   }
   unlink(scratch.c_str());
   return Done{};

@@ -1,4 +1,4 @@
-// The statistics file of stats_json=.
+// The files that the stack writes: stats_json= and trace=.
 #pragma once
 
 #include <boost/json.hpp>
@@ -12,13 +12,22 @@
 
 namespace sluice {
 
-boost::json::object job_report(const SessionConfig& config, const JobStats& stats);
+/// What a job leaves behind, but for what it was asked to do.
+struct JobResults {
+  std::unique_ptr<JobStats> stats;
+  std::vector<IoRecord> tail;
+  std::uint64_t first_ns = 0;
+};
+
+boost::json::object job_report(const SessionConfig& config, const JobResults& results);
 boost::json::object leaf_report(const Leaf& leaf);
 
 /// Replaces the file in one step, so a reader never sees half of it.
-Status write_whole_file(const std::string& path, const std::string& text);
+/// `option` is the tunable that named the file, for the error.
+Status write_whole_file(const std::string& option, const std::string& path,
+                        const std::string& text);
 
 /// Whether write_whole_file() would succeed; leaves nothing behind.
-Status check_writable(const std::string& path);
+Status check_writable(const std::string& option, const std::string& path);
 
 }  // namespace sluice

@@ -1,19 +1,34 @@
 #include "scheduler/stack/session.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 
 #include "scheduler/base/attributes.h"
 #include "scheduler/base/check.h"
+#include "scheduler/base/units.h"
 #include "scheduler/stack/grants.h"
 
 namespace sluice {
+
+namespace {
+
+/// Beside one slot per fio I/O a few for those whose I/O was abandoned: as many as make the ring no
+/// larger than it is anyway, which io_uring rounds up to a power of two, but some.
+unsigned slots_for(unsigned depth) {
+  constexpr unsigned kMin = 4;
+  constexpr unsigned kRingMax = 32768;  // the kernel's; one entry is for the wake-up
+  const unsigned ring = std::min(std::bit_ceil(depth + kMin + 1), kRingMax);
+  return std::max(depth, ring - 1);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Session>> Session::open(const SessionConfig& config, const Clock& clock,
                                                const DeviceHandle& device, Courier& courier,
                                                std::string& note) {
   ChannelConfig channel_config;
-  channel_config.depth = config.depth;
+  channel_config.depth = slots_for(config.depth);
   channel_config.files = config.files;
   channel_config.register_files = config.tunables.registerfiles != 0;
   channel_config.force_async = config.tunables.force_async;
@@ -35,17 +50,25 @@ Session::Session(const SessionConfig& config, const Clock& clock, std::unique_pt
       courier_(courier),
       channel_(std::move(channel)),
       mailbox_(*channel_, courier),
-      requests_(std::make_unique<Request[]>(config.depth)),
+      slot_count_(slots_for(config.depth)),
+      requests_(std::make_unique<Request[]>(slot_count_)),
       staged_(config.depth),
       batch_(config.depth),
       ended_(config.depth),
+      thread_(pthread_self()),
+      slow_ns_(config.tunables.slow_io_ms == 0 ? Channel::kForever
+                                               : config.tunables.slow_io_ms * kNsPerMs),
+      tail_(config.tunables.tail_ios),
+      trace_(config.tunables.trace == nullptr ? 0 : config.tunables.trace_ios),
       stats_(std::make_unique<JobStats>()) {
   files_.reserve(config.files);
   for (unsigned op = 0; op < kOps; ++op) {
     const IoClass io_class = class_of(static_cast<Op>(op));
     traits_[op] = {io_class, config.tunables.important != 0 || is_background(io_class)};
   }
-  for (unsigned i = 0; i < config.depth; ++i) {
+  refused_.reserve(config.depth);
+  for (unsigned i = slot_count_; i > config.depth; --i) spare_slots_.push_back(i - 1);
+  for (unsigned i = 0; i < slot_count_; ++i) {
     requests_[i].slot = i;
     requests_[i].owner = &mailbox_;
     requests_[i].direct = config.direct;
@@ -53,6 +76,7 @@ Session::Session(const SessionConfig& config, const Clock& clock, std::unique_pt
 }
 
 Session::~Session() {
+  if (buried_) return;
   drain();
   for (const auto& file : files_) close(*file);
   courier_.forget(mailbox_);
@@ -74,6 +98,7 @@ Target& Session::open_file(Leaf& leaf, int fd) {
   file->target.fd = fd;
   channel_->attach(file->target);
   leaf.queue().join(file->seat);
+  const std::lock_guard lock(files_mutex_);
   files_.push_back(std::move(file));
   return files_.back()->target;
 }
@@ -81,8 +106,15 @@ Target& Session::open_file(Leaf& leaf, int fd) {
 void Session::close_file(Target& target) {
   const auto file = std::find_if(files_.begin(), files_.end(),
                                  [&](const auto& owned) { return &owned->target == &target; });
-  close(**file);
+  // What hangs may hold a permission of the seat.
+  if (!hangs_on(target)) close(**file);
   channel_->detach(target);
+  const std::lock_guard lock(files_mutex_);
+  if (hangs_on(target)) [[unlikely]] {
+    // Its number may soon be that of another file.
+    target.fd = -1;
+    kept_files_.push_back(std::move(*file));
+  }
   files_.erase(file);
 }
 
@@ -109,7 +141,10 @@ IoClass Session::class_of(Op op) const noexcept {
 void Session::submit(unsigned slot, Op op, Target& target, void* buffer, std::uint32_t length,
                      std::uint64_t offset) {
   Request& request = requests_[slot];
-  SLUICE_CHECK(request.state == RequestState::idle);
+  if (request.state != RequestState::idle) [[unlikely]] {
+    refuse(slot);
+    return;
+  }
   request.buffer = buffer;
   request.offset = offset;
   request.length = length;
@@ -123,7 +158,9 @@ void Session::submit(unsigned slot, Op op, Target& target, void* buffer, std::ui
 
 inline void Session::issue(Request& request, std::uint64_t now_ns) {
   request.state = RequestState::at_device;
-  request.issued_ns.store(now_ns, std::memory_order_relaxed);
+  request.ahead = static_cast<std::uint16_t>(channel_->in_flight());
+  // After all that an observer reads with it.
+  request.issued_ns.store(now_ns, std::memory_order_release);
   // The channel has room for every slot, so it can't refuse.
   SLUICE_CHECK(channel_->submit(request));
 }
@@ -213,6 +250,7 @@ void Session::issue_list(RequestList& list, std::uint64_t now_ns) {
 }
 
 SLUICE_COLD void Session::collect_mail(unsigned max) {
+  const unsigned end = ended_count_ + max;
   RequestList granted;
   RequestList found;
   mailbox_.collect(granted, found, max);
@@ -225,19 +263,25 @@ SLUICE_COLD void Session::collect_mail(unsigned max) {
     stats_->granted_by_others.add(grants.own.size());
     hand_out(grants, now);
   }
-  if (hurry_.load(std::memory_order_relaxed)) issue_waiting(now);
+  const bool unblock = unblock_.exchange(false, std::memory_order_relaxed);
+  if (unblock) release_permissions();
+  if (unblock || hurry_.load(std::memory_order_relaxed)) issue_waiting(now);
   while (!found.empty()) {
     Request& request = found.front();
     found.pop_front();
     --waiting_;
+    request.by_courier = false;
     SLUICE_CHECK(request.state == RequestState::found);
     stats_->carried.add(1);
+    last_ns_ = now;
     record(request, request.carried_ns, request.found_ns);
+    if (request.abandoned) account_abandoned(request);
     stats_->classes[static_cast<unsigned>(request.io_class)].reap_ns.add(now - request.found_ns);
     ++queued_[static_cast<unsigned>(request.io_class)];
     ended_[ended_count_++] = &request;
-    last_ns_ = now;
   }
+  if (ordered_.load(std::memory_order_acquire)) carry_out_orders(end - ended_count_, now);
+  if (!refused_.empty()) end_refused(end - ended_count_);
 }
 
 SLUICE_COLD void Session::issue_waiting(std::uint64_t now_ns) {
@@ -253,9 +297,14 @@ SLUICE_INLINE void Session::record(Request& request, std::uint64_t issued_ns,
   // Here, not when fio is told: a device that returns it again is caught.
   request.state = RequestState::idle;
   ClassStats& stats = stats_->classes[static_cast<unsigned>(request.io_class)];
-  stats.device_ns.add(found_ns - issued_ns);
+  if (stats.device_ns.add_marked(found_ns - issued_ns)) [[unlikely]]
+    remark(request, stats, issued_ns, found_ns);
   // Mostly nothing: refresh_stats() adds the zeros.
-  if (issued_ns != request.arrived_ns) stats.queue_ns.add(issued_ns - request.arrived_ns);
+  if (issued_ns != request.arrived_ns) {
+    stats.queue_ns.add(issued_ns - request.arrived_ns);
+    if (found_ns - request.arrived_ns >= tail_.mark_ns()) [[unlikely]]
+      remark_waited(request, issued_ns, found_ns);
+  }
   // Trims and flushes end with 0.
   if (static_cast<std::uint32_t>(request.result) == request.length) [[likely]] {
     stats.bytes.add(request.length);
@@ -263,6 +312,46 @@ SLUICE_INLINE void Session::record(Request& request, std::uint64_t issued_ns,
     record_odd(stats, request);
   }
   --outstanding_;
+}
+
+SLUICE_COLD void Session::remark(Request& request, ClassStats& stats, std::uint64_t issued_ns,
+                                 std::uint64_t found_ns) {
+  const std::uint64_t device_ns = found_ns - issued_ns;
+  stats.device_ns.note_max(device_ns);
+  if (device_ns >= slow_ns_) stats.slow_ios.add(1);
+  const IoRecord record = io_record(request, issued_ns, found_ns);
+  // Of those that waited the total counts, which is another's business.
+  if (issued_ns == request.arrived_ns) tail_.offer(record);
+  if (trace_.on()) trace_.add(record);
+  const std::uint64_t mark = std::min({stats.device_ns.max() + 1, slow_ns_, tail_.mark_ns()});
+  stats.device_ns.set_mark(trace_.on() ? 0 : mark);
+}
+
+SLUICE_COLD void Session::remark_waited(const Request& request, std::uint64_t issued_ns,
+                                        std::uint64_t found_ns) {
+  tail_.offer(io_record(request, issued_ns, found_ns));
+}
+
+IoRecord Session::io_record(const Request& request, std::uint64_t issued_ns,
+                            std::uint64_t found_ns) const noexcept {
+  return {.arrived_ns = request.arrived_ns,
+          .issued_ns = issued_ns,
+          .found_ns = found_ns,
+          .told_ns = last_ns_,
+          .offset = request.offset,
+          .length = request.length,
+          .ahead = request.ahead,
+          .slot = request.slot,
+          .result = request.result,
+          .op = request.op,
+          .io_class = request.io_class,
+          .path = request.path,
+          .leaf = request.target->leaf};
+}
+
+SLUICE_COLD void Session::record_rare(Request& request, std::uint64_t issued_ns,
+                                      std::uint64_t found_ns) {
+  record(request, issued_ns, found_ns);
 }
 
 SLUICE_NOINLINE void Session::record_odd(ClassStats& stats, const Request& request) {
@@ -276,12 +365,15 @@ SLUICE_NOINLINE void Session::record_odd(ClassStats& stats, const Request& reque
   }
 }
 
-SLUICE_INLINE void Session::settle(Request** ended, unsigned count) {
+SLUICE_INLINE unsigned Session::settle(Request** ended, unsigned count) {
   const std::uint64_t now = now_ns();
   last_ns_ = now;
   for (unsigned i = 0; i < count; ++i) {
     Request& request = *ended[i];
-    SLUICE_CHECK(request.state == RequestState::at_device);
+    if (request.state != RequestState::at_device) [[unlikely]] {
+      count = drop_late(ended, count, i--, now);
+      continue;
+    }
     const std::uint64_t issued = request.issued_ns.load(std::memory_order_relaxed);
     request.issued_ns.store(0, std::memory_order_relaxed);
     record(request, issued, now);
@@ -290,6 +382,7 @@ SLUICE_INLINE void Session::settle(Request** ended, unsigned count) {
   if (left_seat_ != nullptr) [[unlikely]]
     tell_left(now);
   if (queued_count_ > 0) leave_queues(queued_count_, now);
+  return count;
 }
 
 inline void Session::give_back(Request& request, std::uint64_t now_ns) {
@@ -363,8 +456,8 @@ int Session::reap(unsigned min, unsigned max) {
     if (status < 0 && status != -EINTR) [[unlikely]]
       return status;
   }
-  const unsigned found = channel_->poll(ended_.data(), max);
-  if (found > 0) settle(ended_.data(), found);
+  unsigned found = channel_->poll(ended_.data(), max);
+  if (found > 0) found = settle(ended_.data(), found);
   ended_count_ = found;
   if (found < min || mailbox_.pending() || channel_->unpushed() > 0) [[unlikely]] {
     return reap_more(min, max);
@@ -381,8 +474,8 @@ SLUICE_NOINLINE int Session::reap_more(unsigned min, unsigned max) {
     // What has ended is told first, or fio would miss it for ever; the error comes again.
     if (status < 0 && status != -EINTR) return ended_count_ > 0 ? told() : status;
     Request** const room = ended_.data() + ended_count_;
-    const unsigned found = channel_->poll(room, max - ended_count_);
-    if (found > 0) settle(room, found);
+    unsigned found = channel_->poll(room, max - ended_count_);
+    if (found > 0) found = settle(room, found);
     ended_count_ += found;
   }
   // Grants that this reap issued must not wait for fio's next call.

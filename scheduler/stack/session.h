@@ -5,18 +5,33 @@
 // writes to lines of its seat only.
 #pragma once
 
+#include <pthread.h>
+
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <deque>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "scheduler/base/tsc_clock.h"
 #include "scheduler/stack/courier.h"
+#include "scheduler/stack/deadman.h"
 #include "scheduler/stack/leaf.h"
 #include "scheduler/stack/mailbox.h"
+#include "scheduler/stack/nudge.h"
+#include "scheduler/stack/tail.h"
 
 namespace sluice {
+
+struct FreeDeleter {
+  void operator()(void* memory) const noexcept { std::free(memory); }
+};
 
 struct SessionConfig {
   std::string job;      ///< name and number, for messages and statistics
@@ -67,12 +82,56 @@ class Session {
     return {request.slot, request.result};
   }
 
+  /// The slowest I/Os so far, and what trace= keeps. Requires no further I/O.
+  std::vector<IoRecord> tail() const { return tail_.sorted(); }
+  std::vector<IoRecord> take_trace() { return trace_.take(); }
+  /// When the first I/O was handed over.
+  std::uint64_t first_ns() const noexcept { return first_ns_; }
+
   unsigned outstanding() const noexcept { return outstanding_; }
   const JobStats& stats() const noexcept { return *stats_; }
   /// Hands the statistics over; requires drain() before and no further I/O.
   std::unique_ptr<JobStats> take_stats() { return std::move(stats_); }
   const SessionConfig& config() const noexcept { return config_; }
-  const Request& slot(unsigned i) const { return requests_[i]; }
+  /// The in-flight table. Observers: io/sighting.h.
+  std::span<const Request> slots() const noexcept { return {requests_.get(), slot_count_}; }
+
+  // ---- what hangs: the overseer's thread, under whose lock the session stays ----
+
+  DeadmanLimits deadman_limits() const noexcept;
+  bool hurried() const noexcept { return hurry_.load(std::memory_order_relaxed); }
+  /// The file of an I/O that was sighted; empty when that is closed by now.
+  std::string path_of(const Sighting& seen) const;
+  void count_overdue(std::size_t count) { stats_->deadman_events.add(count); }
+  /// Orders that this I/O be abandoned, if it is still there when the order arrives.
+  void condemn(const Sighting& seen);
+  bool is_condemned(const Sighting& seen) const noexcept {
+    return requests_[seen.slot].condemned_ns.load(std::memory_order_relaxed) == seen.issued_ns;
+  }
+  /// The job's thread polls soon, though it may wait for more I/Os than have ended.
+  void hasten() noexcept { nudge(thread_); }
+  /// Orders that permissions which abandoned I/O holds are given back, and that what waits goes
+  /// past the queue: nothing might ever move again.
+  void unblock();
+  /// Hurries whoever has an order of condemn() to carry out; false when nobody has.
+  bool prod();
+
+  // ---- what was abandoned: the job's thread ----
+
+  /// I/Os that ended as timed out and that the device may still do.
+  unsigned abandoned() const noexcept { return abandoned_; }
+  /// What stands in for a slot whose I/O was abandoned, and for its buffer.
+  struct Replacement {
+    unsigned slot;
+    void* buffer;  ///< as large as the largest I/O, page-aligned; belongs to the session
+  };
+  /// Right after ended() gave -ETIMEDOUT for `slot`, whose io_u has `buffer`. Nothing if its I/O
+  /// was not abandoned, or if too many were: then every later I/O of the slot ends at once with
+  /// -ETIMEDOUT.
+  std::optional<Replacement> replace(unsigned slot, void* buffer);
+  /// Instead of the destructor, for a session with abandoned I/O: all that these may touch stays.
+  /// Requires drain() before.
+  void bury();
 
   /// fio was interrupted: what waits for a limit goes at once, past the queue, since fio waits for
   /// all of it before it ends. Threads: any, also a signal handler; the caller sees to it that the
@@ -104,8 +163,15 @@ class Session {
   void issue_list(RequestList& list, std::uint64_t now_ns);
   void issue_waiting(std::uint64_t now_ns);
   /// Accounts for requests that the channel returned and gives their permissions back.
-  void settle(Request** ended, unsigned count);
+  /// Returns how many of them are for fio.
+  unsigned settle(Request** ended, unsigned count);
   void record(Request& request, std::uint64_t issued_ns, std::uint64_t found_ns);
+  void record_rare(Request& request, std::uint64_t issued_ns, std::uint64_t found_ns);
+  /// An ended I/O that is slow, the slowest yet, or traced: rare, or asked for.
+  void remark(Request& request, ClassStats& stats, std::uint64_t issued_ns, std::uint64_t found_ns);
+  void remark_waited(const Request& request, std::uint64_t issued_ns, std::uint64_t found_ns);
+  IoRecord io_record(const Request& request, std::uint64_t issued_ns,
+                     std::uint64_t found_ns) const noexcept;
   static void record_odd(ClassStats& stats, const Request& request);
   void leave_queues(unsigned count, std::uint64_t now_ns);
   /// Gives a queued or leased request's permission back, sooner or later in this reap.
@@ -118,12 +184,25 @@ class Session {
   int wait(unsigned missing);
   int wait_for_grant();
 
+  // session_abandon.cpp
+  void carry_out_orders(unsigned room, std::uint64_t now_ns);
+  void account_abandoned(Request& request);
+  void release_permission(Request& request, std::uint64_t now_ns);
+  void release_permissions();
+  /// The device has done the abandoned request ended[which] after all: takes it out of the `count`
+  /// that poll() gave; how many are left.
+  unsigned drop_late(Request** ended, unsigned count, unsigned which, std::uint64_t now_ns);
+  void refuse(unsigned slot);
+  void end_refused(unsigned room);
+  bool hangs_on(const Target& target) const noexcept;
+
   SessionConfig config_;
   const Clock& clock_;
   const TscClock* const tsc_;  // clock_, if it is one: read without a virtual call
   Courier& courier_;
   std::unique_ptr<Channel> channel_;
   Mailbox mailbox_;
+  const unsigned slot_count_;  // one per fio I/O, and spare ones for abandoned I/O
   std::unique_ptr<Request[]> requests_;
   /// One open file and the session's place at its leaf's queue.
   struct OpenFile {
@@ -139,7 +218,9 @@ class Session {
     bool important;
   };
   std::array<OpTraits, kOps> traits_{};
+  mutable std::mutex files_mutex_;  // for observers: the owner takes it to change the next two
   std::vector<std::unique_ptr<OpenFile>> files_;
+  std::vector<std::unique_ptr<OpenFile>> kept_files_;  // closed, with abandoned I/O
   std::vector<Request*> staged_;
   std::vector<Request*> batch_;  // on its way into, or out of, a queue
   std::vector<Request*> ended_;
@@ -147,6 +228,21 @@ class Session {
   Seat* left_seat_ = nullptr;  // whose put() says that somebody waits, and for which class
   unsigned left_class_ = 0;
   std::atomic<bool> hurry_{false};
+  std::atomic<bool> unblock_{false};
+  std::atomic<bool> ordered_{false};
+  const pthread_t thread_;
+  unsigned abandoned_ = 0;
+  bool buried_ = false;
+  std::vector<unsigned> spare_slots_;
+  std::vector<std::unique_ptr<std::byte, FreeDeleter>> spare_buffers_;  // all that were made
+  struct Replaced {
+    unsigned slot;
+    void* buffer;
+  };
+  std::vector<Replaced> replaced_;   // what abandoned I/O keeps
+  std::vector<void*> idle_buffers_;  // that no io_u has and no device may touch
+  std::vector<unsigned> refused_;    // I/O of dead slots, to end at once
+  std::deque<Request> stand_ins_;    // what ended_ points to for those
   unsigned staged_count_ = 0;
   unsigned ended_count_ = 0;
   unsigned outstanding_ = 0;                        // taken by submit(), not yet in ended_
@@ -154,6 +250,9 @@ class Session {
   std::array<std::uint64_t, kIoClasses> queued_{};  // passed the queue, by class
   std::uint64_t first_ns_ = 0;
   std::uint64_t last_ns_ = 0;
+  const std::uint64_t slow_ns_;
+  Tail tail_;
+  TraceRing trace_;
   std::unique_ptr<JobStats> stats_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 
 #include "scheduler/queue/queue_limits.h"
@@ -28,13 +29,23 @@ std::string list(const std::vector<std::string>& items) {
 
 }  // namespace
 
+Stack::Stack(const Clock& clock, DeviceSource& devices, Overseer::Say say)
+    : clock_(clock), devices_(devices), overseer_(clock, std::move(say)) {}
+
 Stack::~Stack() = default;
 
-Stack::FinishedJob::FinishedJob(std::string path, const SessionConfig& used,
-                                std::unique_ptr<JobStats> collected)
-    : stats_json(std::move(path)), config(used), stats(std::move(collected)) {
+void Stack::say_on_stderr(const std::string& line) {
+  std::fprintf(stderr, "sluice: %s\n", line.c_str());
+}
+
+Stack::FinishedJob::FinishedJob(Session& session)
+    : tunables(session.config().tunables),
+      config(session.config()),
+      results{nullptr, session.tail(), session.first_ns()},
+      trace{session.config().job, session.take_trace()} {
+  results.stats = session.take_stats();
   config.buffers = nullptr;
-  config.tunables.stats_json = stats_json.data();
+  config.tunables = tunables.get();
 }
 
 Result<Leaf*> Stack::join(const std::string& path, const Tunables& tunables,
@@ -82,6 +93,7 @@ Result<std::unique_ptr<Session>> Stack::open_session(const SessionConfig& config
     if (use.sessions == 0) use.courier.reset();
     return session.error();
   }
+  overseer_.add(*session.value());
   ++use.sessions;
   sessions_.push_back(session.value().get());
   return std::move(session.value());
@@ -89,18 +101,20 @@ Result<std::unique_ptr<Session>> Stack::open_session(const SessionConfig& config
 
 Status Stack::close_session(std::unique_ptr<Session> session) {
   session->drain();
+  overseer_.remove(*session);
   session->refresh_stats();
   const std::string kind = devices_.channel_kind(session->config().tunables);
-  const char* const path = session->config().tunables.stats_json;
   std::unique_ptr<Courier> last;
   Status status = Done{};
   {
     const std::lock_guard lock(mutex_);
     std::erase(sessions_, session.get());
-    if (path != nullptr) {
-      finished_.emplace_back(path, session->config(), session->take_stats());
-      status = write_whole_file(path, report_locked(path));
-    }
+    status = write_files(*session);
+  }
+  if (session->abandoned() > 0) {
+    session->bury();
+    const std::lock_guard lock(mutex_);
+    buried_.push_back(std::move(session));
   }
   session.reset();
   // Only now: whoever counts down to nothing destroys the courier, which our session still used.
@@ -115,8 +129,8 @@ Stack::InFlight Stack::in_flight() const {
   InFlight sum;
   const std::uint64_t now = clock_.now_ns();
   for (const Session* session : sessions_) {
-    for (unsigned i = 0; i < session->config().depth; ++i) {
-      const std::uint64_t issued = session->slot(i).issued_ns.load(std::memory_order_relaxed);
+    for (const Request& slot : session->slots()) {
+      const std::uint64_t issued = slot.issued_ns.load(std::memory_order_relaxed);
       if (issued == 0) continue;
       ++sum.count;
       sum.oldest_age_ns = std::max(sum.oldest_age_ns, now > issued ? now - issued : 0);
@@ -125,10 +139,35 @@ Stack::InFlight Stack::in_flight() const {
   return sum;
 }
 
+Status Stack::write_files(Session& session) {
+  const Tunables& wanted = session.config().tunables;
+  if (wanted.stats_json == nullptr && wanted.trace == nullptr) return Done{};
+  finished_.emplace_back(session);
+  if (wanted.stats_json != nullptr) {
+    Status status =
+        write_whole_file("stats_json", wanted.stats_json, report_locked(wanted.stats_json));
+    if (!status) return status;
+  }
+  if (wanted.trace == nullptr) return Done{};
+  return write_whole_file("trace", wanted.trace, trace_locked(wanted.trace));
+}
+
+std::string Stack::trace_locked(const std::string& path) const {
+  std::vector<const TracedJob*> jobs;
+  for (const FinishedJob& job : finished_) {
+    const char* const named = job.config.tunables.trace;
+    if (named != nullptr && path == named) jobs.push_back(&job.trace);
+  }
+  return trace_text(jobs);
+}
+
 std::string Stack::report_locked(const std::string& stats_json) const {
   boost::json::array jobs;
   for (const FinishedJob& job : finished_) {
-    if (stats_json == job.stats_json) jobs.push_back(job_report(job.config, *job.stats));
+    const char* const named = job.config.tunables.stats_json;
+    if (named != nullptr && stats_json == named) {
+      jobs.push_back(job_report(job.config, job.results));
+    }
   }
   boost::json::array leaves;
   for (const auto& [key, leaf] : leaves_) leaves.push_back(leaf_report(*leaf));

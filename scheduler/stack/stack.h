@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "scheduler/base/clock.h"
+#include "scheduler/config/owned_tunables.h"
 #include "scheduler/io/device_source.h"
 #include "scheduler/stack/courier.h"
 #include "scheduler/stack/leaf.h"
+#include "scheduler/stack/overseer.h"
+#include "scheduler/stack/report.h"
 #include "scheduler/stack/session.h"
 
 namespace sluice {
@@ -21,7 +24,8 @@ namespace sluice {
 /// a job after a stonewall finds the model device with the data that the one before wrote.
 class Stack {
  public:
-  Stack(const Clock& clock, DeviceSource& devices) : clock_(clock), devices_(devices) {}
+  /// `say` gets lines for the user while jobs run, from any thread.
+  Stack(const Clock& clock, DeviceSource& devices, Overseer::Say say = say_on_stderr);
   ~Stack();
 
   /// The leaf of `path` (resolved: two names of one file are one leaf), made at the first call.
@@ -39,18 +43,23 @@ class Stack {
   };
   InFlight in_flight() const;
 
+  static void say_on_stderr(const std::string& line);
+
  private:
   std::string report_locked(const std::string& stats_json) const;
+  std::string trace_locked(const std::string& path) const;
+  Status write_files(Session& session);
 
-  /// For the report. Owns the only text among the tunables: fio frees its own with the job.
+  /// For the report.
   struct FinishedJob {
-    FinishedJob(std::string path, const SessionConfig& used, std::unique_ptr<JobStats> collected);
+    explicit FinishedJob(Session& session);
     FinishedJob(const FinishedJob&) = delete;
     FinishedJob& operator=(const FinishedJob&) = delete;
 
-    std::string stats_json;
+    OwnedTunables tunables;
     SessionConfig config;
-    std::unique_ptr<JobStats> stats;
+    JobResults results;
+    TracedJob trace;
   };
 
   const Clock& clock_;
@@ -64,7 +73,9 @@ class Stack {
   };
   std::map<std::string, CourierUse> couriers_;  ///< by kind of channel
   std::vector<Session*> sessions_;
-  std::list<FinishedJob> finished_;  ///< those with stats_json=
+  std::list<std::unique_ptr<Session>> buried_;  ///< with I/O that a device may still do
+  Overseer overseer_;                           ///< last: its thread ends before all else goes
+  std::list<FinishedJob> finished_;             ///< those with stats_json= or trace=
 };
 
 }  // namespace sluice

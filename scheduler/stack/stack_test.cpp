@@ -147,11 +147,11 @@ TEST_F(StatsFile, HoldsEveryJobThatNamesIt) {
 TEST_F(StatsFile, IsReplacedInOneStep) {
   const std::string small = "{\"text\": \"" + std::string(10, 'a') + "\"}";
   const std::string large = "{\"text\": \"" + std::string(300'000, 'b') + "\"}";
-  ASSERT_TRUE(write_whole_file("stats.json", small).ok());
+  ASSERT_TRUE(write_whole_file("stats_json", "stats.json", small).ok());
   std::atomic<bool> stop{false};
   std::thread writer([&] {
     for (int i = 0; i < 200; ++i) {
-      EXPECT_TRUE(write_whole_file("stats.json", i % 2 == 0 ? large : small).ok());
+      EXPECT_TRUE(write_whole_file("stats_json", "stats.json", i % 2 == 0 ? large : small).ok());
     }
     stop = true;
   });
@@ -166,23 +166,23 @@ TEST_F(StatsFile, UnwritablePathsAreErrorsThatNameThem) {
   fs::create_directory("folder");
   for (const char* path : {"folder", "no/such/folder/stats.json", "/dev/null"}) {
     SCOPED_TRACE(path);
-    const Status writable = check_writable(path);
+    const Status writable = check_writable("stats_json", path);
     ASSERT_FALSE(writable.ok());
     EXPECT_NE(writable.error().message.find(path), std::string::npos);
     EXPECT_NE(writable.error().code, 0);
   }
-  const Status written = write_whole_file("no/such/folder/stats.json", "x");
+  const Status written = write_whole_file("stats_json", "no/such/folder/stats.json", "x");
   ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.error().code, ENOENT);
-  EXPECT_FALSE(write_whole_file("folder", "x").ok());
+  EXPECT_FALSE(write_whole_file("stats_json", "folder", "x").ok());
   EXPECT_EQ(std::distance(fs::directory_iterator("."), fs::directory_iterator()), 1);
 }
 
 TEST_F(StatsFile, CheckingLeavesNothingBehindAndTouchesNothing) {
-  EXPECT_TRUE(check_writable("new.json").ok());
+  EXPECT_TRUE(check_writable("stats_json", "new.json").ok());
   EXPECT_TRUE(fs::is_empty("."));
   std::ofstream("old.json") << "old";
-  EXPECT_TRUE(check_writable("old.json").ok());
+  EXPECT_TRUE(check_writable("stats_json", "old.json").ok());
   EXPECT_EQ(contents("old.json"), "old");
 }
 
