@@ -25,6 +25,7 @@ from sluice.report.runorder import run_order
 from sluice.report.starvation import starvation
 from sluice.report.steady import steady_group
 from sluice.report.tables import Table
+from sluice.report.tail import slowest
 from sluice.report.troubles import Trouble, troubles
 from sluice.report.within import within
 from sluice.stats import Comparison
@@ -63,6 +64,8 @@ class Page:
     run_order: Chart | None
     runs: Table | None
     """None when there are too many to list."""
+    slowest: Table | None
+    """The slowest single I/Os."""
     environment: Table
     command: str
     sweep_file: str
@@ -103,6 +106,7 @@ def build(results: Results, sessions: Sequence[Record] = ()) -> Page:
         troubles=troubles(results),
         run_order=run_order(readings) if readings.ok_runs else None,
         runs=_runs(results) if len(results.runs) <= MAX_RUNS else None,
+        slowest=slowest(results),
         environment=environment_table(results),
         command=results.command,
         sweep_file=results.sweep.toml_text,
