@@ -34,7 +34,7 @@ def by_name(row: Row) -> str:
 
 def test_enghelp_lists_the_same_names(fio: Fio) -> None:
     run = fio.raw(f"--enghelp={PLUGIN}")
-    listed = re.findall(r"^([a-z_0-9]+) +: (.*)$", run.out, re.MULTILINE)
+    listed = re.findall(r"^([a-z_0-9]+) *: (.*)$", run.out, re.MULTILINE)
     assert [name for name, _ in listed] == [row["name"] for row in rows()]
     assert [words for _, words in listed] == [row["help"] for row in rows()]
 
