@@ -41,6 +41,7 @@ enum class Path : std::uint8_t {
   bypassed,  ///< holds no permission of the queue
   queued,    ///< holds one of the queue: to be given back at completion
   leased,    ///< uses one that its seat holds
+  merged,    ///< a part of an aggregate, whose head held one for all
 };
 
 /// A session's view of one open file. Owned by the session; stable while I/O is in flight on it.

@@ -3,12 +3,20 @@
 #include <mutex>
 
 #include "scheduler/base/attributes.h"
+#include "scheduler/io/parts.h"
 
 namespace sluice {
 
 inline void ClassicQueue::start(Request& request) {
   request.state = RequestState::granted;
   active_.push_back(request);
+}
+
+SLUICE_COLD void ClassicQueue::count_aggregate(const Request& head) {
+  const Span whole = span(head);
+  stats_.aggregates.add(1);
+  stats_.merged.add(whole.parts);
+  stats_.gap_bytes.add(whole.gap_bytes);
 }
 
 void ClassicQueue::enter(Seat& /*seat*/, Request* const* requests, unsigned count, Grants& out) {
@@ -52,6 +60,8 @@ SLUICE_NOINLINE void ClassicQueue::grant_waiting(const Mailbox* owner, Grants& o
   std::uint64_t count = 0;
   while (Request* request = policy_.next()) {
     start(*request);
+    if (is_aggregate(*request)) [[unlikely]]
+      count_aggregate(*request);
     (request->owner == owner ? out.own : out.others).push_back(*request);
     ++count;
   }

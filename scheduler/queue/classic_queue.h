@@ -31,6 +31,7 @@ class ClassicQueue final : public LeafQueue {
 
  private:
   void start(Request& request);
+  void count_aggregate(const Request& head);
   void grant_waiting(const Mailbox* owner, Grants& out);
   void note_waiting();
 

@@ -8,6 +8,7 @@
 #include "scheduler/stack/grants.h"
 #include "scheduler/stack/leaf.h"
 #include "scheduler/stack/mailbox.h"
+#include "scheduler/stack/merged.h"
 
 namespace sluice {
 
@@ -51,6 +52,7 @@ bool Courier::open_channel() {
   ChannelConfig config;
   config.depth = kDepth;
   config.register_files = false;
+  config.aggregates = true;
   std::string note;
   auto opened = channels_->open(config, note);
   if (!opened) return false;
@@ -88,10 +90,12 @@ void Courier::issue() {
     Request& request = to_issue_.front();
     to_issue_.pop_front();
     if (request.important) request.target->leaf->important_goes();
+    const std::uint64_t now = clock_.now_ns();
+    if (is_aggregate(request)) issue_parts(request, now, channel_->in_flight());
     request.state = RequestState::at_device;
     request.by_courier = true;
     request.ahead = static_cast<std::uint16_t>(channel_->in_flight());
-    request.issued_ns.store(clock_.now_ns(), std::memory_order_release);
+    request.issued_ns.store(now, std::memory_order_release);
     SLUICE_CHECK(channel_->submit(request));
     at_device_.push_back(&request);
   }
@@ -102,25 +106,23 @@ void Courier::settle(Request** ended, unsigned count) {
   for (unsigned i = 0; i < count; ++i) {
     Request& request = *ended[i];
     if (request.abandoned) [[unlikely]] {
-      // The owner may have ended; its slots stay. It doesn't use this one again.
+      // The owners may have ended; their slots stay. They don't use these again.
       request.issued_ns.store(0, std::memory_order_relaxed);
+      forget_parts(request);
       continue;
     }
     SLUICE_CHECK(request.state == RequestState::at_device);
     std::erase(at_device_, &request);
-    request.state = RequestState::found;
-    request.carried_ns = request.issued_ns.load(std::memory_order_relaxed);
-    request.found_ns = now;
-    // It has left the device, though the owner may not hear of it for long.
-    request.issued_ns.store(0, std::memory_order_relaxed);
     Grants grants;
     Request* const one = &request;
     request.target->leaf->queue().leave(*request.target->seat, &one, 1, grants);
     grants.others.splice_after(grants.others.last(), grants.own);
-    // From here on the owner may end and free the request.
-    RequestList found;
-    found.push_back(request);
-    request.owner->deliver_found(found);
+    // From here on the owners may end and free what was found.
+    if (is_aggregate(request)) {
+      end_aggregate(request, now, grants);
+    } else {
+      tell_owner(request, now);
+    }
     deliver_grants(grants);
   }
 }
@@ -135,25 +137,17 @@ void Courier::abandon_condemned() {
   const std::uint64_t now = clock_.now_ns();
   for (std::size_t i = 0; i < at_device_.size();) {
     Request& request = *at_device_[i];
-    const std::uint64_t issued = request.issued_ns.load(std::memory_order_relaxed);
-    if (request.condemned_ns.load(std::memory_order_relaxed) != issued) {
+    if (!is_condemned(request)) {
       ++i;
       continue;
     }
     at_device_.erase(at_device_.begin() + static_cast<std::ptrdiff_t>(i));
-    request.state = RequestState::found;
-    request.result = -ETIMEDOUT;
-    request.carried_ns = issued;
-    request.found_ns = now;
-    request.abandoned = true;
     // The owner may close the file, whose number may then be that of another.
     kept_targets_.push_back(*request.target);
     kept_targets_.back().fd = -1;
     kept_targets_.back().fixed_slot = -1;
     request.target = &kept_targets_.back();
-    RequestList found;
-    found.push_back(request);
-    request.owner->deliver_found(found);
+    abandon(request, now);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "scheduler/base/check.h"
 #include "scheduler/base/units.h"
 #include "scheduler/stack/grants.h"
+#include "scheduler/stack/merged.h"
 
 namespace sluice {
 
@@ -32,6 +33,8 @@ Result<std::unique_ptr<Session>> Session::open(const SessionConfig& config, cons
   channel_config.files = config.files;
   channel_config.register_files = config.tunables.registerfiles != 0;
   channel_config.force_async = config.tunables.force_async;
+  auto limits = queue_limits(config.tunables, true);
+  channel_config.aggregates = limits.ok() && limits.value().aggregation.size_bytes > 1;
   if (config.tunables.fixedbufs != 0) {
     channel_config.buffers = config.buffers;
     channel_config.buffer_bytes = config.buffer_bytes;
@@ -152,6 +155,7 @@ void Session::submit(unsigned slot, Op op, Target& target, void* buffer, std::ui
   request.io_class = traits_[static_cast<unsigned>(op)].io_class;
   request.important = traits_[static_cast<unsigned>(op)].important;
   request.target = &target;
+  request.alone = false;
   request.state = RequestState::staged;
   staged_[staged_count_++] = &request;
 }
@@ -245,6 +249,8 @@ void Session::issue_list(RequestList& list, std::uint64_t now_ns) {
     --waiting_;
     if (request.important) [[unlikely]]
       request.target->leaf->important_goes();
+    if (is_aggregate(request)) [[unlikely]]
+      issue_parts(request, now_ns, channel_->in_flight());
     issue(request, now_ns);
   }
 }
@@ -272,8 +278,10 @@ SLUICE_COLD void Session::collect_mail(unsigned max) {
     --waiting_;
     request.by_courier = false;
     SLUICE_CHECK(request.state == RequestState::found);
-    stats_->carried.add(1);
+    (request.path == Path::merged ? stats_->merged : stats_->carried).add(1);
     last_ns_ = now;
+    // What was abandoned is busy until its permission is given back.
+    if (!request.abandoned || request.path == Path::merged) end_busy(request);
     record(request, request.carried_ns, request.found_ns);
     if (request.abandoned) account_abandoned(request);
     stats_->classes[static_cast<unsigned>(request.io_class)].reap_ns.add(now - request.found_ns);
@@ -368,12 +376,19 @@ SLUICE_NOINLINE void Session::record_odd(ClassStats& stats, const Request& reque
 SLUICE_INLINE unsigned Session::settle(Request** ended, unsigned count) {
   const std::uint64_t now = now_ns();
   last_ns_ = now;
-  for (unsigned i = 0; i < count; ++i) {
+  for (unsigned i = 0; i < count;) {
     Request& request = *ended[i];
-    if (request.state != RequestState::at_device) [[unlikely]] {
-      count = drop_late(ended, count, i--, now);
+    if (is_aggregate(request)) [[unlikely]] {
+      take_apart(request, now);
+      std::move(ended + i + 1, ended + count, ended + i);
+      --count;
       continue;
     }
+    if (request.state != RequestState::at_device) [[unlikely]] {
+      count = drop_late(ended, count, i, now);
+      continue;
+    }
+    ++i;
     const std::uint64_t issued = request.issued_ns.load(std::memory_order_relaxed);
     request.issued_ns.store(0, std::memory_order_relaxed);
     record(request, issued, now);
@@ -385,12 +400,30 @@ SLUICE_INLINE unsigned Session::settle(Request** ended, unsigned count) {
   return count;
 }
 
-inline void Session::give_back(Request& request, std::uint64_t now_ns) {
-  ++queued_[static_cast<unsigned>(request.io_class)];
+SLUICE_COLD void Session::take_apart(Request& head, std::uint64_t now_ns) {
+  if (head.abandoned) {
+    drop_late_aggregate(head, now_ns);
+    return;
+  }
+  SLUICE_CHECK(head.state == RequestState::at_device);
+  ++waiting_;  // for its place in the mailbox
+  Request* const one = &head;
+  Grants grants;
+  head.target->leaf->queue().leave(*head.target->seat, &one, 1, grants);
+  end_aggregate(head, now_ns, grants);
+  hand_out(grants, now_ns);
+}
+
+inline void Session::end_busy(Request& request) {
   if (request.busy) [[unlikely]] {
     request.busy = false;
     request.target->leaf->busy(-1);
   }
+}
+
+inline void Session::give_back(Request& request, std::uint64_t now_ns) {
+  ++queued_[static_cast<unsigned>(request.io_class)];
+  end_busy(request);
   if (request.path == Path::queued) {
     // batch_ is free here: nothing is on its way into the queue during a reap.
     batch_[queued_count_++] = &request;

@@ -163,8 +163,10 @@ class Session {
   void issue_list(RequestList& list, std::uint64_t now_ns);
   void issue_waiting(std::uint64_t now_ns);
   /// Accounts for requests that the channel returned and gives their permissions back.
-  /// Returns how many of them are for fio.
+  /// Returns how many of them are for fio: parts of aggregates come by mailbox, late ones not at
+  /// all.
   unsigned settle(Request** ended, unsigned count);
+  void take_apart(Request& head, std::uint64_t now_ns);
   void record(Request& request, std::uint64_t issued_ns, std::uint64_t found_ns);
   void record_rare(Request& request, std::uint64_t issued_ns, std::uint64_t found_ns);
   /// An ended I/O that is slow, the slowest yet, or traced: rare, or asked for.
@@ -174,6 +176,7 @@ class Session {
                      std::uint64_t found_ns) const noexcept;
   static void record_odd(ClassStats& stats, const Request& request);
   void leave_queues(unsigned count, std::uint64_t now_ns);
+  static void end_busy(Request& request);
   /// Gives a queued or leased request's permission back, sooner or later in this reap.
   void give_back(Request& request, std::uint64_t now_ns);
   /// Tells the queue of what Seat::put() said.
@@ -187,6 +190,7 @@ class Session {
   // session_abandon.cpp
   void carry_out_orders(unsigned room, std::uint64_t now_ns);
   void account_abandoned(Request& request);
+  void drop_late_aggregate(Request& head, std::uint64_t now_ns);
   void release_permission(Request& request, std::uint64_t now_ns);
   void release_permissions();
   /// The device has done the abandoned request ended[which] after all: takes it out of the `count`

@@ -12,10 +12,17 @@
 #include "scheduler/base/check.h"
 #include "scheduler/base/units.h"
 #include "scheduler/stack/grants.h"
+#include "scheduler/stack/merged.h"
 #include "scheduler/stack/nudge.h"
 #include "scheduler/stack/session.h"
 
 namespace sluice {
+
+namespace {
+bool holds_permission(const Request& request) noexcept {
+  return request.path == Path::queued || request.path == Path::leased;
+}
+}  // namespace
 
 DeadmanLimits Session::deadman_limits() const noexcept {
   const Tunables& tunables = config_.tunables;
@@ -77,6 +84,12 @@ void Session::carry_out_orders(unsigned room, std::uint64_t now_ns) {
     // Whatever the courier issues is marked before it has a time of issue.
     const bool there = request.issued_ns.load(std::memory_order_acquire) == condemned;
     if (!there || request.by_courier) continue;
+    if (is_aggregate(request)) {
+      // Its owners hear of it as of what ended. The permission stays with the head.
+      ++waiting_;
+      abandon(request, now_ns);
+      continue;
+    }
     if (room == 0) {
       mailbox_.poke();  // again at the next reap
       return;
@@ -97,7 +110,7 @@ void Session::account_abandoned(Request& request) {
   request.state = RequestState::abandoned;
   ++abandoned_;
   stats_->cancelled.add(1);
-  if (request.path != Path::bypassed) request.target->leaf->abandon(1);
+  if (holds_permission(request)) request.target->leaf->abandon(1);
 }
 
 unsigned Session::drop_late(Request** ended, unsigned count, unsigned which, std::uint64_t now_ns) {
@@ -121,8 +134,18 @@ unsigned Session::drop_late(Request** ended, unsigned count, unsigned which, std
   return count - 1;
 }
 
+// As what the courier carried: the slots are not used again.
+void Session::drop_late_aggregate(Request& head, std::uint64_t now_ns) {
+  forget_parts(head);
+  head.first_part = nullptr;
+  stats_->late.add(1);
+  // Told, but not heard yet: what is accounted for then has no permission any more.
+  if (head.state == RequestState::found) head.target->leaf->abandon(1);
+  release_permission(head, now_ns);
+}
+
 void Session::release_permission(Request& request, std::uint64_t now_ns) {
-  if (request.path == Path::bypassed) return;
+  if (!holds_permission(request)) return;
   Target& target = *request.target;
   target.leaf->abandon(-1);
   if (request.busy) target.leaf->busy(-1);

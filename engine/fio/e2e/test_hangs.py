@@ -143,6 +143,34 @@ def test_a_limit_of_one_starves_nobody(fio: Fio, where: More, action: str) -> No
     assert done[1:] == [256, 256]
 
 
+@pytest.mark.parametrize("action", ["report", "cancel"])
+@pytest.mark.parametrize("late", ["", ",for=900ms"])
+def test_merged_io_that_hangs_ends_with_all_its_parts(
+    fio: Fio, where: More, action: str, late: str
+) -> None:
+    # Sequential, one at the device: nearly every I/O is made of several jobs' or slots' reads.
+    given: More = {
+        "fault": "swallow:nth=20" + late,
+        "rw": "read",
+        "sync_read_max_active": 1,
+        "aggregation_limit": "32k",
+        "deadman_action": action,
+        "size": "2M",
+        "numjobs": 2,
+    }
+    out = fio.folder / "s.json"
+    start = time.monotonic()
+    run = fio.job(ok=None, stats_json=out, **(GOES_ON | WATCHED | where | given))
+    assert time.monotonic() - start < 12
+    document = stats(out)
+    assert document["leaves"][0]["aggregates"] > 10, run
+    cancelled = sum(job["cancelled"] for job in document["jobs"])
+    assert sum(job["total_err"] for job in run.jobs) == cancelled
+    assert cancelled > 0 or (late and action == "report"), run
+    ops = [sum(c["ops"] for c in job["classes"].values()) for job in document["jobs"]]
+    assert ops == [512, 512]
+
+
 @pytest.mark.parametrize("deadman", [0, 30_000])
 def test_interrupt_ends_a_job_whose_io_hangs(
     fio: Fio, where: More, mode: str, deadman: int

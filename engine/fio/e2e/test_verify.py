@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,31 @@ def test_verify_state(fio: Fio, bypass: str) -> None:
     assert len(states) == 1
     read = fio.job("--verify_only", verify_state_load=1, number_ios=100, **more).jobs[0]["read"]
     assert 0 < read["total_ios"] <= 100
+
+
+@pytest.mark.parametrize("device", ["auto", "model"])
+def test_merged_io_keeps_its_data(fio: Fio, device: str) -> None:
+    """Two jobs on one file; I/O goes together with its neighbours."""
+    out = fio.folder / "s.json"
+    text = """\
+filename=F
+size=4M
+offset_increment=4M
+rw=readwrite
+verify=crc32c
+bs=4k
+direct=1
+iodepth=32
+numjobs=2
+queue_profile=openzfs
+sync_read_max_active=1
+sync_write_max_active=1
+[job]
+"""
+    run = fio.file(text, device=device, stats_json=out)
+    document = json.loads(out.read_text(encoding="utf-8"))
+    leaf = document["leaves"][0]
+    assert leaf["aggregates"] > 50
+    assert leaf["merged"] >= 2 * leaf["aggregates"]
+    assert sum(job["merged"] for job in document["jobs"]) == leaf["merged"]
+    assert all(job["error"] == 0 for job in run.jobs)
