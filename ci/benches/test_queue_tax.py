@@ -44,14 +44,18 @@ def test_a_queue_that_costs_too_much_misses_its_bar(monkeypatch, kept, verdict):
         # A little scatter, or nothing could be judged.
         iops = 1e6 * share * (1 + job.seed % 7 / 1000)
         return fio.FioRun(
-            iops=iops,
             ios=1000,
+            iops=iops,
+            runtime_ms=1000,
+            clat_mean_ns=0.0,
+            clat_p50_ns=0.0,
+            clat_p99_ns=0.0,
+            job_cpu_s=1.0,
+            job_switches=0,
             process_cpu_s=1.0,
-            **{
-                name: 0.0
-                for name in fio.FioRun.__dataclass_fields__
-                if name not in ("iops", "ios", "process_cpu_s")
-            },
+            process_switches=0,
+            peak_rss_kib=None,
+            seconds=1.0,
         )
 
     monkeypatch.setattr(paired_iops.fio, "run", run)

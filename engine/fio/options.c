@@ -16,15 +16,18 @@
 #define ENUM(name_, VALUES, def_, scope, what_, help_)                     \
 	{ COMMON(name_, what_, help_), FIELD(name_), .type = FIO_OPT_STR, \
 	  .def = #def_, .posval = { VALUES(VALUE) } },
-#define UINT(name_, def_, min_, max_, unit, scope, what_, help_)           \
-	{ COMMON(name_, what_, help_), FIELD(name_), .type = FIO_OPT_INT, \
-	  .def = #def_, .minval = min_, .maxval = max_ },
-#define SIZE(name_, def_, min_, max_, scope, what_, help_)                     \
-	{ COMMON(name_, what_, help_), FIELD(name_), .type = FIO_OPT_STR_VAL, \
-	  .def = #def_, .minval = min_, .maxval = max_ },
-#define TIME(name_, def_, min_, max_, scope, what_, help_)                               \
-	{ COMMON(name_, what_, help_), FIELD(name_##_us), .type = FIO_OPT_STR_VAL_TIME, \
-	  .def = #def_, .minval = min_, .maxval = max_ },
+/* No minval and maxval: fio takes the 1 of an out-of-range -1 for the end of a range, finds it good,
+ * and goes on with the default. The bridge checks all ranges; the help says them. */
+#define RANGE(help_, min_, max_) help_ " (" #min_ " to " #max_ ")"
+#define UINT(name_, def_, min_, max_, unit, scope, what_, help_)                           \
+	{ COMMON(name_, what_, RANGE(help_, min_, max_)), FIELD(name_), .type = FIO_OPT_INT, \
+	  .def = #def_ },
+#define SIZE(name_, def_, min_, max_, scope, what_, help_)                 \
+	{ COMMON(name_, what_, RANGE(help_, min_, max_)), FIELD(name_),      \
+	  .type = FIO_OPT_STR_VAL, .def = #def_ },
+#define TIME(name_, def_, min_, max_, scope, what_, help_)                      \
+	{ COMMON(name_, what_, RANGE(help_, min_, max_ us)), FIELD(name_##_us), \
+	  .type = FIO_OPT_STR_VAL_TIME, .def = #def_ },
 #define BOOL(name_, def_, scope, what_, help_)                              \
 	{ COMMON(name_, what_, help_), FIELD(name_), .type = FIO_OPT_BOOL, \
 	  .def = #def_ },

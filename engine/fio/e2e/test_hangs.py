@@ -231,5 +231,6 @@ def test_a_delay_makes_each_io_slower(fio: Fio, where: More) -> None:
     given: More = {"rw": "randread", "size": "1M", "delay_time": "3ms"}
     _, job = measured(fio, **(where | given))
     assert 3e6 <= job["classes"]["sync_read"]["device_ns"]["min"] < 6e6
-    _, job = measured(fio, **(where | given | {"delay_ops": "write"}))
+    given["delay_ops"] = "write"
+    _, job = measured(fio, **(where | given))
     assert job["classes"]["sync_read"]["device_ns"]["percentile"]["50.000000"] < 3e6

@@ -36,7 +36,7 @@ def test_the_slowest_are_told_of(fio: Fio, bypass: str) -> None:
 
 def test_of_those_that_waited_the_whole_time_counts(fio: Fio) -> None:
     out = fio.folder / "s.json"
-    more = SLOW | {"iodepth": 32, "max_active": 2, "model_read_time": "500us", "size": "1M"}
+    more: More = SLOW | {"iodepth": 32, "max_active": 2, "model_read_time": "500us", "size": "1M"}
     fio.job(stats_json=out, bypass="off", **more)
     tail = stats(out)["jobs"][0]["tail"]
     assert len(tail) == 10
