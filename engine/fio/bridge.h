@@ -97,9 +97,8 @@ struct sluice_replacement {
   unsigned slots;
   void* buffer; /* page-aligned, as large as the largest I/O; lives as long as the process */
 };
-/* Right after sluice_ended() gave -ETIMEDOUT for this slot, whose io_u has `buffer`. False: the
- * device itself said so, or there is no spare slot left and the io_u keeps its own, which takes no
- * I/O any more. */
+/* For a slot whose I/O was given up, and whose io_u has `buffer`. False: too many were lost, and
+ * this one takes no I/O any more; the job has to end. */
 bool sluice_replace(struct sluice_session* session, unsigned slot, void* buffer,
                     struct sluice_replacement* out);
 /* Whether this slot's I/O was given up. */

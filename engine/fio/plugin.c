@@ -270,8 +270,11 @@ static __attribute__((noinline, cold)) void replace(struct thread_data *td, stru
 	if (!sluice_abandoned(pj->session, io_u->index))
 		return;
 	keep_memory(td);
-	if (!sluice_replace(pj->session, io_u->index, io_u->buf, &other))
+	if (!sluice_replace(pj->session, io_u->index, io_u->buf, &other)) {
+		sluice_say("too much I/O hangs: the job ends");
+		fio_mark_td_terminate(td);
 		return;
+	}
 	if (other.slots > pj->slots) {
 		io_us = realloc(pj->io_us, other.slots * sizeof(*io_us));
 		if (!io_us)

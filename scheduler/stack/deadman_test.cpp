@@ -113,6 +113,7 @@ class ScriptedChannel final : public Channel {
   void attach(Target&) override {}
   void detach(Target&) override {}
   bool submit(Request& request) override {
+    if (in_flight_ == depth) return false;
     ++in_flight_;
     at_device_.push_back(&request);
     return true;
@@ -134,6 +135,7 @@ class ScriptedChannel final : public Channel {
   int wait_for(std::uint64_t, bool) override { return 0; }
   void wake() noexcept override {}
 
+  unsigned depth = 0;
   std::vector<Request*> at_device_;
   std::vector<Request*> done_;
   bool ends_all_ = false;
@@ -141,8 +143,9 @@ class ScriptedChannel final : public Channel {
 
 class ScriptedFactory final : public ChannelFactory {
  public:
-  Result<std::unique_ptr<Channel>> open(const ChannelConfig&, std::string&) override {
+  Result<std::unique_ptr<Channel>> open(const ChannelConfig& config, std::string&) override {
     auto channel = std::make_unique<ScriptedChannel>();
+    channel->depth = config.depth;
     last = channel.get();
     return std::unique_ptr<Channel>(std::move(channel));
   }
@@ -336,32 +339,34 @@ TEST_P(DeadmanModes, WhatIsGivenUpEndsOnceAndWhatComesLateServesAgain) {
   EXPECT_EQ(job.leaf().abandoned(), 0);
 }
 
-TEST(DeadmanStepped, AnIoUWithoutASpareSlotGetsItsErrorAtOnce) {
+TEST_P(DeadmanModes, AChannelFullOfGivenUpIoRefusesMoreUntilOneComes) {
   Stepped job(1, {{"device", "null"},
+                  {"bypass", GetParam()},
                   {"deadman_ms", "20"},
                   {"deadman_check_ms", "5"},
                   {"deadman_action", "cancel"}});
   char buffer = 0;
   unsigned slot = 0;
-  unsigned given_up = 0;
-  while (true) {
+  const auto run = [&](std::uint64_t time_ns) {
     job.submit(slot);
-    job.advance(30 * kMs);
-    ASSERT_EQ(job.session().reap(1, 1), 1);
-    ASSERT_EQ(job.session().ended(0).result, -ETIMEDOUT);
-    ++given_up;
-    const auto other = job.session().replace(slot, &buffer);
-    if (!other) break;
-    slot = other->slot;
-  }
-  EXPECT_EQ(given_up, job.session().slots().size());
-  for (int i = 0; i < 3; ++i) {
-    job.submit(slot);
-    ASSERT_EQ(job.session().reap(1, 1), 1);
-    EXPECT_EQ(job.session().ended(0).slot, slot);
-    EXPECT_EQ(job.session().ended(0).result, -ETIMEDOUT);
-  }
+    job.advance(time_ns);
+    EXPECT_EQ(job.session().reap(1, 1), 1);
+    const Session::Ended end = job.session().ended(0);
+    EXPECT_EQ(end.slot, slot);
+    if (job.session().slots()[slot].abandoned) slot = job.session().replace(slot, &buffer)->slot;
+    return end.result;
+  };
+  const unsigned room = job.channel().depth;
+  for (unsigned i = 0; i < room; ++i) EXPECT_EQ(run(30 * kMs), -ETIMEDOUT);
+  EXPECT_EQ(job.session().abandoned(), room);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run(0), -ETIMEDOUT);
+  EXPECT_EQ(job.session().abandoned(), room);
   EXPECT_EQ(job.session().outstanding(), 0U);
+  job.channel().done_.push_back(job.channel().at_device_.back());
+  job.channel().at_device_.pop_back();
+  EXPECT_EQ(job.session().reap(0, 1), 0);
+  job.channel().ends_all_ = true;
+  EXPECT_EQ(run(0), 4096);
 }
 
 TEST(DeadmanStepped, AGivenUpIoKeepsItsPermissionUntilItsJobCanDoNothingElse) {

@@ -14,9 +14,9 @@ namespace sluice {
 
 namespace {
 
-/// Beside one slot per fio I/O a few for those whose I/O was abandoned: as many as make the ring no
+/// Room at the channel: beside fio's own for a few abandoned I/Os, as many as make the ring no
 /// larger than it is anyway, which io_uring rounds up to a power of two, but some.
-unsigned slots_for(unsigned depth) {
+unsigned room_for(unsigned depth) {
   constexpr unsigned kMin = 4;
   constexpr unsigned kRingMax = 32768;  // the kernel's; one entry is for the wake-up
   const unsigned ring = std::min(std::bit_ceil(depth + kMin + 1), kRingMax);
@@ -29,7 +29,7 @@ Result<std::unique_ptr<Session>> Session::open(const SessionConfig& config, cons
                                                const DeviceHandle& device, Courier& courier,
                                                std::string& note) {
   ChannelConfig channel_config;
-  channel_config.depth = slots_for(config.depth);
+  channel_config.depth = room_for(config.depth);
   channel_config.files = config.files;
   channel_config.register_files = config.tunables.registerfiles != 0;
   channel_config.force_async = config.tunables.force_async;
@@ -53,7 +53,7 @@ Session::Session(const SessionConfig& config, const Clock& clock, std::unique_pt
       courier_(courier),
       channel_(std::move(channel)),
       mailbox_(*channel_, courier),
-      slot_count_(slots_for(config.depth)),
+      slot_count_(room_for(config.depth) + config.depth + kLostSlotsMax),
       requests_(std::make_unique<Request[]>(slot_count_)),
       staged_(config.depth),
       batch_(config.depth),
@@ -144,10 +144,7 @@ IoClass Session::class_of(Op op) const noexcept {
 void Session::submit(unsigned slot, Op op, Target& target, void* buffer, std::uint32_t length,
                      std::uint64_t offset) {
   Request& request = requests_[slot];
-  if (request.state != RequestState::idle) [[unlikely]] {
-    refuse(slot);
-    return;
-  }
+  SLUICE_CHECK(request.state == RequestState::idle);
   request.buffer = buffer;
   request.offset = offset;
   request.length = length;
@@ -165,8 +162,9 @@ inline void Session::issue(Request& request, std::uint64_t now_ns) {
   request.ahead = static_cast<std::uint16_t>(channel_->in_flight());
   // After all that an observer reads with it.
   request.issued_ns.store(now_ns, std::memory_order_release);
-  // The channel has room for every slot, so it can't refuse.
-  SLUICE_CHECK(channel_->submit(request));
+  // It has room for all that fio may have in flight, unless abandoned requests fill it.
+  if (!channel_->submit(request)) [[unlikely]]
+    refuse(request);
 }
 
 int Session::commit(bool deferrable) {
@@ -288,8 +286,9 @@ SLUICE_COLD void Session::collect_mail(unsigned max) {
     ++queued_[static_cast<unsigned>(request.io_class)];
     ended_[ended_count_++] = &request;
   }
+  // First those that are at no device, lest they be given up as well.
+  if (!refused_.empty()) end_refused(end - ended_count_, now);
   if (ordered_.load(std::memory_order_acquire)) carry_out_orders(end - ended_count_, now);
-  if (!refused_.empty()) end_refused(end - ended_count_);
 }
 
 SLUICE_COLD void Session::issue_waiting(std::uint64_t now_ns) {

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -125,9 +124,8 @@ class Session {
     unsigned slot;
     void* buffer;  ///< as large as the largest I/O, page-aligned; belongs to the session
   };
-  /// Right after ended() gave -ETIMEDOUT for `slot`, whose io_u has `buffer`. Nothing if its I/O
-  /// was not abandoned, or if too many were: then every later I/O of the slot ends at once with
-  /// -ETIMEDOUT.
+  /// For an abandoned `slot`, whose io_u has `buffer`. Nothing when too many slots were lost for
+  /// good (to the courier or to aggregates): this one takes no I/O any more.
   std::optional<Replacement> replace(unsigned slot, void* buffer);
   /// Instead of the destructor, for a session with abandoned I/O: all that these may touch stays.
   /// Requires drain() before.
@@ -193,11 +191,13 @@ class Session {
   void drop_late_aggregate(Request& head, std::uint64_t now_ns);
   void release_permission(Request& request, std::uint64_t now_ns);
   void release_permissions();
+  void give_back_now(Request& request, std::uint64_t now_ns);
   /// The device has done the abandoned request ended[which] after all: takes it out of the `count`
   /// that poll() gave; how many are left.
   unsigned drop_late(Request** ended, unsigned count, unsigned which, std::uint64_t now_ns);
-  void refuse(unsigned slot);
-  void end_refused(unsigned room);
+  /// The channel is full of abandoned I/O: the request ends at once.
+  void refuse(Request& request);
+  void end_refused(unsigned room, std::uint64_t now_ns);
   bool hangs_on(const Target& target) const noexcept;
 
   SessionConfig config_;
@@ -206,7 +206,9 @@ class Session {
   Courier& courier_;
   std::unique_ptr<Channel> channel_;
   Mailbox mailbox_;
-  const unsigned slot_count_;  // one per fio I/O, and spare ones for abandoned I/O
+  /// Of these the courier and aggregates may keep some for good.
+  static constexpr unsigned kLostSlotsMax = 64;
+  const unsigned slot_count_;  // enough for fio's I/Os beside a channel full of abandoned ones
   std::unique_ptr<Request[]> requests_;
   /// One open file and the session's place at its leaf's queue.
   struct OpenFile {
@@ -245,8 +247,7 @@ class Session {
   };
   std::vector<Replaced> replaced_;   // what abandoned I/O keeps
   std::vector<void*> idle_buffers_;  // that no io_u has and no device may touch
-  std::vector<unsigned> refused_;    // I/O of dead slots, to end at once
-  std::deque<Request> stand_ins_;    // what ended_ points to for those
+  std::vector<Request*> refused_;    // to end at once
   unsigned staged_count_ = 0;
   unsigned ended_count_ = 0;
   unsigned outstanding_ = 0;                        // taken by submit(), not yet in ended_

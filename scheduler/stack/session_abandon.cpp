@@ -146,8 +146,13 @@ void Session::drop_late_aggregate(Request& head, std::uint64_t now_ns) {
 
 void Session::release_permission(Request& request, std::uint64_t now_ns) {
   if (!holds_permission(request)) return;
+  request.target->leaf->abandon(-1);
+  give_back_now(request, now_ns);
+  request.path = Path::bypassed;
+}
+
+void Session::give_back_now(Request& request, std::uint64_t now_ns) {
   Target& target = *request.target;
-  target.leaf->abandon(-1);
   if (request.busy) target.leaf->busy(-1);
   request.busy = false;
   Grants grants;
@@ -158,7 +163,6 @@ void Session::release_permission(Request& request, std::uint64_t now_ns) {
   } else if (!target.seat->put(c)) {
     target.leaf->queue().left(*target.seat, c, grants);
   }
-  request.path = Path::bypassed;
   issue_list(grants.own, now_ns);
   deliver_grants(grants);
 }
@@ -172,7 +176,8 @@ void Session::release_permissions() {
 }
 
 std::optional<Session::Replacement> Session::replace(unsigned slot, void* buffer) {
-  if (requests_[slot].state != RequestState::abandoned || spare_slots_.empty()) return std::nullopt;
+  SLUICE_CHECK(requests_[slot].state == RequestState::abandoned);
+  if (spare_slots_.empty()) return std::nullopt;
   if (idle_buffers_.empty()) {
     constexpr std::size_t kPage = 4096;
     const std::size_t bytes = (config_.buffer_unit_bytes + kPage - 1) / kPage * kPage;
@@ -188,25 +193,31 @@ std::optional<Session::Replacement> Session::replace(unsigned slot, void* buffer
   return out;
 }
 
-void Session::refuse(unsigned slot) {
-  SLUICE_CHECK(requests_[slot].state == RequestState::abandoned);
-  refused_.push_back(slot);
-  ++outstanding_;
+void Session::refuse(Request& request) {
+  request.result = -ETIMEDOUT;
+  refused_.push_back(&request);
   mailbox_.poke();
 }
 
-void Session::end_refused(unsigned room) {
-  for (std::size_t i = 0; !refused_.empty(); ++i) {
-    if (room-- == 0) {
+void Session::end_refused(unsigned room, std::uint64_t now_ns) {
+  for (; !refused_.empty(); --room) {
+    if (room == 0) {
       mailbox_.poke();
       return;
     }
-    if (i == stand_ins_.size()) stand_ins_.emplace_back();
-    stand_ins_[i].slot = refused_.back();
-    stand_ins_[i].result = -ETIMEDOUT;
+    Request& request = *refused_.back();
     refused_.pop_back();
-    --outstanding_;
-    ended_[ended_count_++] = &stand_ins_[i];
+    if (is_aggregate(request)) {  // its parts try again, each alone
+      take_apart(request, now_ns);
+      continue;
+    }
+    request.issued_ns.store(0, std::memory_order_relaxed);
+    record_rare(request, request.arrived_ns, now_ns);
+    if (request.path != Path::bypassed) {
+      ++queued_[static_cast<unsigned>(request.io_class)];
+      give_back_now(request, now_ns);
+    }
+    ended_[ended_count_++] = &request;
   }
 }
 
