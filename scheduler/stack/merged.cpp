@@ -1,5 +1,6 @@
 #include "scheduler/stack/merged.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "scheduler/stack/leaf.h"
@@ -16,7 +17,8 @@ void issue_parts(const Request& head, std::uint64_t now_ns, unsigned ahead) {
     // Not on its owner's channel, who therefore doesn't give it up alone.
     part->by_courier = true;
     part->ahead = static_cast<std::uint16_t>(ahead);
-    part->issued_ns.store(now_ns, std::memory_order_release);
+    // Whoever issues it may have read the clock before another job handed this in.
+    part->issued_ns.store(std::max(now_ns, part->arrived_ns), std::memory_order_release);
   }
 }
 
