@@ -95,7 +95,7 @@ void FastQueue::enter(Seat& seat, Request* const* requests, unsigned count, Gran
         if (seat.waiting[c].empty()) give_up_spare(seat, c);
       }
       // Spare permissions are kept only while nobody waits, so only the first who does finds any.
-      if (first) reclaim_spare(seat);
+      if (first || any_overdue_) reclaim_spare(seat);
       distribute(&seat, out);
     }
     waiting_max_ = std::max<std::uint64_t>(waiting_max_, wanted_);
@@ -174,6 +174,10 @@ SLUICE_NOINLINE void FastQueue::visit(Seat& seat, Grants& out) {
       publish();
     }
     distribute(&seat, out);
+    if (waiting_ != 0 && any_overdue_) {
+      reclaim_spare(seat);
+      distribute(&seat, out);
+    }
     // Before others can take away again what was just given.
     use_spares(seat, out.own);
   }
@@ -203,6 +207,7 @@ void FastQueue::reclaim(Seat& seat, Grants& out) {
   const std::lock_guard lock(mutex_);
   if (!seat.uncollected()) return;
   seat.overdue = true;  // whoever needs it next may take it
+  any_overdue_ = true;
   if (!others_wait(seat)) return;
   give_up_spare(seat);
   // Its own waiting I/O is claimed anew when the owner comes to collect.
@@ -279,6 +284,7 @@ void FastQueue::give_up_spare(Seat& seat) {
 
 // A seat that was just granted something has not had the time to use it, unless it is overdue.
 void FastQueue::reclaim_spare(const Seat& needy) {
+  any_overdue_ = false;
   for (Seat& seat : seats_) {
     if (&seat != &needy && (!seat.uncollected() || seat.overdue)) give_up_spare(seat);
   }
