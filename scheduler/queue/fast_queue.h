@@ -80,7 +80,7 @@ class FastQueue final : public LeafQueue {
   std::array<Claims, kIoClasses> claims_;
   ClassMask waiting_ = 0;      ///< classes with claims
   bool shrinking_ = false;     ///< limits were lowered, and more than they allow is leased
-  bool any_overdue_ = false;    ///< some seat has a grant that others may take
+  bool any_overdue_ = false;   ///< some seat has a grant that others may take
   std::uint32_t wanted_ = 0;   ///< all claims together
   std::uint64_t granted_ = 0;  ///< of seats that quit
   std::uint64_t waited_ = 0;   ///< of seats that quit
